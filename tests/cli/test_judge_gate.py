@@ -88,6 +88,9 @@ def test_labels_of_both_runs_correct_the_change(folder: Path, capsys: pytest.Cap
     write_labels(folder, dict(list(truth.items())[:60]), good_answers())
     run = make_run(folder, "Good", {query: [value] for query, value in old.items()})
     assert main(["baseline", "update", str(run)]) == 0
+    code, document = gate(capsys, run)
+    assert (code, find_check(document, "non_inferior")["reason"]) == (0, f"none of {COUNT} queries changed")
+    assert not any("not corrected" in caveat for caveat in document["caveats"])
     write_scores(run, {query: [value] for query, value in new.items()})
     code, document = gate(capsys, run)
     check = find_check(document, "non_inferior")
@@ -151,17 +154,20 @@ def test_all_tests_share_the_level() -> None:
     column = "PeopleLabel(name='faithfulness')"
     rules = (Rule(metric="RR@10", non_inferior=True), Rule(metric="Faithfulness", non_inferior=True))
     scores = np.tile([1.0, 0.5], n // 2)
+    judged = np.where(np.arange(n) < 3, 0.75, scores)
 
     def check(labelled: bool) -> dict[str, Any]:
         more = {"Faithfulness": scores, **({column: scores} if labelled else {})}
-        then, now = make_evaluation({"RR@10": before, **more}), make_evaluation({"RR@10": after, **more})
+        then = make_evaluation({"RR@10": before, **more})
+        now = make_evaluation({"RR@10": after, **more, "Faithfulness": judged})
         decision = decide(now, then, Policy(rules=rules if labelled else rules[:1]))
         return {check.metric: check for check in decision.checks if check.kind == "non_inferior"}
 
     assert check(labelled=False)["RR@10"].outcome.value == "fail"
     both = check(labelled=True)
     assert both["RR@10"].outcome.value == "inconclusive"
-    assert both["Faithfulness"].p == pytest.approx(1.0)
+    change = correct_difference((scores, scores), (scores, judged), ([], []))
+    assert both["Faithfulness"].p == pytest.approx(min(2 * change.p_below, 1.0))
 
 
 def test_the_parts_of_the_uncertainty_are_those_of_the_world() -> None:

@@ -157,3 +157,6 @@ def test_grades_of_a_pool_are_held_against_those_of_people(run: Path, capsys: py
     assert report.statistics["within_one"].value == 1.0
     assert report.statistics["difference"].value == pytest.approx((0 + 0 + 1 + 0 - 1 + 1) / 6 / 3)
     assert report.confusion[2][3] == 5
+    Path("graded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in graded))
+    few = calibrate(capsys, [{**row, "grade": 3 * (row["grade"] > 1)} for row in rows], "--pool", "graded.jsonl")
+    assert len(few.levels) == 4  # all grades of the scale, though people gave only two of them

@@ -62,6 +62,7 @@ def test_columns_and_objects_are_the_same_set(seed: int) -> None:
     objects = GoldenSet(queries=queries, judgments=tuple(judgments))
     columns = replace(objects, judgments=to_table(judgments))  # type: ignore[arg-type]
     assert columns.judgment_count == len(judgments)
+    assert columns.judgment_sources == objects.judgment_sources == {judgment.source for judgment in judgments}
     assert list(columns.decided.items()) == list(objects.decided.items())
     assert columns.grades_by_query == objects.grades_by_query
     assert list(columns.grades_by_query) == list(objects.grades_by_query)

@@ -66,3 +66,10 @@ def test_the_explain_benchmark_runs(bench: Bench) -> None:
     """``./scripts/bench explain --quick``: what karat explain and ablate cost beside an evaluation."""
     rows = [line.split("|")[1].strip() for line in bench("explain").splitlines() if line.startswith("| karat")]
     assert rows == ["karat eval", "karat explain", "karat ablate"]  # how much it is, a busy machine decides
+
+
+def test_the_benchmark_of_judges_runs_beside_ragas_and_deepeval(bench: Bench) -> None:
+    """``./scripts/bench judges --quick``: what it costs, and that karat alone does not leave out a lost verdict."""
+    printed = bench("judges")
+    assert {"| karat | not measurable |", "| ragas | 1.00 |", "| deepeval | 1.00 |"} <= set(printed.splitlines())
+    assert "| karat | 2.0 |" in printed  # calls; the rest a busy machine decides

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
-from karat.evaluation import score_run
+from karat.evaluation import evaluation_report, score_run
 from karat.gate import Policy, Rule, decide
 from karat.systems.embed import Granite
 
@@ -60,3 +60,5 @@ def test_logged_distances_need_no_model(monkeypatch: pytest.MonkeyPatch) -> None
     logged = run_of("wifi", "pool", telemetry={"ΔS": [0.31, 0.59]})
     evaluation = score_run(GOLDEN, logged, ["CiteDeltaS(logged=True)"])
     assert evaluation.values("CiteDeltaS(logged=True)") == {"q": 0.59, "r": 0.31}
+    (run,) = evaluation_report(evaluation).runs
+    assert run.bands == {"CiteDeltaS(logged=True)": {"stable": 1, "transitional": 1, "risk": 0}}

@@ -11,8 +11,9 @@ import pytest
 from gating import run_of
 
 from evaluations import make_evaluation
-from karat.core import GoldenSet, InputError, KaratError, UsageError
+from karat.core import GoldenSet, InputError, KaratError, Scores, UsageError
 from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, find_caveats, named_policy, read_policy
+from karat.measures import ASKED_LESS
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR@10": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}
@@ -121,6 +122,16 @@ class TestNamed:
             for rules in ((loose,), (strict,), (loose, change))
         ]
         assert told == [True, False, False]
+
+    def test_queries_that_were_asked_less_often_are_told(self) -> None:
+        """A rule on convergence says nothing about a query in one wording."""
+        scores = Scores.from_columns(
+            "mine", {"Lambda": {"q1": 1.0}}, queries=["q1", "q2"], reasons={("q2", "Lambda"): ASKED_LESS}
+        )
+        run = replace(run_of({"Lambda": [1.0, 1.0]}), scores=scores, means={"Lambda": 1.0})
+        decision = decide(run, None, Policy(rules=(Rule(metric="Lambda", min=0.95),)))
+        line = "Lambda says nothing about 1 of 2 queries: they were asked less often"
+        assert (decision.outcome.value, line in find_caveats(decision, GoldenSet())) == ("pass", True)
 
     def test_delta_s_of_a_paraphrase_is_not_averaged_away(self) -> None:
         """Two wordings with 0.2 and 0.6 have the mean 0.4, and one snippet at 0.6."""

@@ -81,6 +81,7 @@ class ModelServer(ThreadingHTTPServer):
         self.reply, self.rungs, self.delay, self.usage = reply, rungs, delay, usage
         self.requests: list[Request] = []
         self.probes = self.busy = self.busiest = 0
+        self.probe_ends = "stop"
         self.lock = threading.Lock()
 
     @property
@@ -106,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if len(body["messages"]) == 1:
             server.probes += 1
-            self._answer('{"ok": true}')
+            self._answer('{"ok": true}', server.probe_ends)
             return
         with server.lock:
             request = Request(body, len(server.requests) + 1)
@@ -124,8 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(reply if isinstance(reply, str) else json.dumps(reply))
 
-    def _answer(self, content: str) -> None:
-        message = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    def _answer(self, content: str, end: str = "stop") -> None:
+        message = {"message": {"role": "assistant", "content": content}, "finish_reason": end}
         usage = {"usage": {"prompt_tokens": 100, "completion_tokens": 10}} if self.server.usage else {}
         self._send(Failure(200, json.dumps({"choices": [message], **usage}).encode()))
 

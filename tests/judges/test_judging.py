@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from karat.judges import (
     Opinion,
     Pace,
     Replies,
+    Usage,
     judge_items,
     load_prompts,
 )
@@ -290,6 +292,29 @@ def test_the_ladder_is_climbed_once(rungs: tuple[str, ...]) -> None:
         assert bench.asker.chat.rung == rungs[0]
         assert server.probes == (0 if rungs == ("prompt",) else 1)
     assert all(opinion.value == 1.0 for opinion in opinions)
+
+
+def test_tokens_of_a_reply_that_was_cut_off_were_spent() -> None:
+    """They are counted, and paid for; the answer is not measurable."""
+    cut = {"message": {"content": '{"refused": fal'}, "finish_reason": "length"}
+    body = json.dumps({"choices": [cut], "usage": {"prompt_tokens": 70, "completion_tokens": 400}}).encode()
+    with serve(lambda _: Failure(200, body)) as server:
+        bench = make_bench(server, input_price=1.0, output_price=2.0)
+        (opinion,) = judge(bench, "refusal")
+    assert opinion.value is None
+    assert "cut off at max_tokens" in opinion.reason
+    spending = bench.asker.budget.spending
+    assert (spending.calls, spending.usage) == (1, Usage(70, 400))
+    assert spending.money == pytest.approx(870 / 1e6)
+
+
+def test_a_probe_that_is_cut_off_was_understood() -> None:
+    """A model that thinks aloud has no room for its reply to the probe, and all the room it needs for others."""
+    with serve(obey) as server:
+        server.probe_ends = "length"
+        (opinion,) = judge(make_bench(server), "refusal")
+        assert (opinion.value, server.probes) == (1.0, 1)
+    assert {request.kind for request in server.requests} == {"Refusal"}
 
 
 def test_a_server_that_is_down_or_none_ends_the_run() -> None:

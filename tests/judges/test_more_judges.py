@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.model_server import Request, obey, serve
 from judges.test_judging import ITEM, judge, make_bench, opinion_of
+from karat import golden
 from karat.core import InputError, SystemFailed, UsageError
 from karat.judges import (
     JUDGES,
@@ -26,6 +29,7 @@ from karat.judges import (
     prefer,
     score_pairs,
 )
+from karat.stats.trust import measure_agreement
 
 
 @pytest.mark.parametrize(
@@ -157,3 +161,20 @@ def test_a_function_that_does_not_score_is_told() -> None:
     with pytest.raises(SystemFailed, match="no such model"):
         score_pairs(lambda _: (_ for _ in ()).throw(ValueError("no such model")), [("a", "b")], 1.0)
     assert judge(Bench(entails=lambda _: []), "entailment", Item(query="q", question="?", answer="Yes."))[0].value == 0
+
+
+@pytest.mark.slow
+def test_how_far_overlap_agrees_with_people_on_the_hotel() -> None:
+    """The numbers of docs/judge.md: far below the 0.80 that agent asks of such a judge."""
+    root = Path(__file__).resolve().parents[2]
+    hotel = golden.open_set(root / "examples" / "hotel")
+    ordered = sorted(hotel.judgments, key=lambda judgment: judgment.target.document)  # each text is read once
+    grades = {(j.query, j.target.document): j.grade for j in ordered}
+    texts = {document.id: f"{document.title}\n\n{document.text}" for document in hotel.documents}
+    judged = [grade_by_overlap(hotel.query_by_id[query].text, texts[document]) for query, document in grades]
+    people = np.array(list(grades.values())) / 3
+    rng, levels = np.random.default_rng(0), [0, 1 / 3, 2 / 3, 1]
+    result = measure_agreement(np.array(judged) / 3, people, levels=levels, positive=0.5, rng=rng, resamples=20)
+    (shown,) = re.findall(r"same grade in (0\.\d+) .* AUROC is (0\.\d+)", (root / "docs" / "judge.md").read_text())
+    assert float(shown[0]) == pytest.approx(result["agreement"].value, abs=0.02)
+    assert float(shown[1]) == pytest.approx(result["auroc"].value, abs=0.02)

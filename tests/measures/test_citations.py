@@ -151,3 +151,11 @@ def test_judges_and_measures_have_the_same_names() -> None:
     for name, judge in JUDGES.items():
         assert name in Measure.parse(judge.measure).definition.aliases
         assert Measure.parse(judge.measure).definition.higher_is_better is not judge.lower_is_better
+
+
+def test_silence_is_no_answer_where_others_are_answered() -> None:
+    """A system that answers one question, and says nothing to another, has not answered that one."""
+    golden = replace(GOLDEN, queries=(*GOLDEN.queries, replace(GOLDEN.queries[0], id="r")))
+    traces = {"q": cite(part(HOLD, HOLD + 4)), "r": replace(SILENT, query="r")}
+    scores = score_hits(golden, {"q": (), "r": SILENT.hits}, ["CiteCoverage", "WrongRefusal"], traces=traces)
+    assert (scores.value("r", "CiteCoverage"), scores.value("r", "WrongRefusal")) == (0.0, 1.0)

@@ -184,7 +184,7 @@ def decide_and_render(queries: int = 24, hits: int = 4, judgments: int = 6) -> N
 @pytest.mark.parametrize("axis", ["queries", "hits", "judgments"])
 def test_ids_are_looked_up_and_never_looked_for(axis: str) -> None:
     """Of four times the queries, hits or judgments, four times as many ids are compared, from scores to reports."""
-    sizes = {"queries": 24, "hits": 4, "judgments": 6}
+    sizes = {"queries": 24, "hits": 4, "judgments": 10}  # with 40 documents, which grow with them
     counts = [
         count_comparisons(lambda factor=factor: decide_and_render(**sizes | {axis: sizes[axis] * factor}))
         for factor in (1, 4, 16)

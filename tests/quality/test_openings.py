@@ -16,6 +16,7 @@ ELSEWHERE = {
         "writes into the new folder of karat.golden.write, which nobody else can enter",
     ),
     "_checking": "works in a folder with a random name, which nobody else can enter",
+    "_generating": "reads a file of karat itself",
     "_html": "reads a file of karat itself",
     "_kept_chunks": "reads the code of karat itself",
     "_policy_table": "reads a file of karat itself",

@@ -215,3 +215,26 @@ def test_too_few_queries_says_how_many_would_do() -> None:
     (recommendation,) = recommendations_of(document, "too-few-queries")
     assert recommendation.advice.startswith("about 90 would show a drop of 0.05 in RR@10")
     assert recommendation.queries == ("q3", "q4")
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure", "lower", "advice"),
+    [
+        ("CiteCoverage", "CiteCoverage", False, "where sections and chunks begin"),
+        ("CiteAccuracy", "CiteAccuracy", False, "normaliser"),
+        ("delta_s.p90", "CiteDeltaS", True, "embedder"),
+        ("Lambda(repeats=1)", "Lambda(repeats=1)", False, "reranker"),
+    ],
+)
+def test_a_failed_check_of_answers_says_where_to_look(metric: str, measure: str, lower: bool, advice: str) -> None:
+    """With the queries that are no better than the mean, the worst first; a check that holds says nothing."""
+    values = {"q1": 0.2, "q2": 0.6, "q3": 0.4, "q4": 0.8}
+    queries = [make_query(id_, 1.0, scores={measure: value}) for id_, value in values.items()]
+    rows = [make_measure(measure, 0.5, None, lower_is_better=lower)]
+    document = make_document(queries=queries, measures=rows, checks=[make_check("min", "fail", metric=metric)])
+    (found,) = recommendations_of(document, "answers-cite-wrong")
+    assert advice in found.advice
+    assert found.finding == f"{measure} is 0.5000; 2 queries are no better"
+    assert found.queries == (("q4", "q2") if lower else ("q1", "q3"))
+    holds = make_document(queries=queries, measures=rows, checks=[make_check("min", "pass", metric=metric)])
+    assert recommendations_of(holds, "answers-cite-wrong") == []

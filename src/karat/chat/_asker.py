@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.chat._budget import Budget
 from karat.chat._dialogue import Dialogue, NotMeasurable
-from karat.chat._model import Chat, Completion, Usage
+from karat.chat._model import Chat, Completion, CutOff, Usage
 from karat.chat._pace import Pace
 from karat.chat._reply_file import Replies, make_key
 from karat.core import SystemFailed
@@ -57,6 +57,9 @@ class Asker(Dialogue):
                 reply = self.chat.complete(body)
                 usage = reply.usage
                 return reply
+            except CutOff as error:
+                usage = error.usage
+                raise
             except (Busy, Unreachable) as error:
                 if attempt == model.retries:
                     raise

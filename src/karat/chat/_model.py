@@ -104,6 +104,14 @@ class Completion:
     """None if the server does not say."""
 
 
+class CutOff(SystemFailed):
+    """A reply that ends at the limit of its tokens, which were spent."""
+
+    def __init__(self, message: str, usage: Usage | None) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
 class Chat:
     """Sends messages to a model, from any number of threads; ``role`` is what messages call it.
 
@@ -142,6 +150,8 @@ class Chat:
             }
             try:
                 _read(self._client.post(body), self.role)
+            except CutOff:  # by a server that knows what was asked for; a model that thinks aloud needs more tokens
+                return rung
             except NotAService:
                 raise
             except SystemFailed as error:
@@ -188,11 +198,12 @@ def _read(response: Any, role: str) -> Completion:
         text = choice["message"]["content"]
     except (KeyError, IndexError, TypeError):
         raise SystemFailed(f"{role}: a response without choices[0].message.content: {shorten(str(response))}") from None
+    usage = _read_usage(response.get("usage"))
     if choice.get("finish_reason") == "length":
-        raise SystemFailed(f"{role}: a reply that was cut off at max_tokens; raise max_tokens")
+        raise CutOff(f"{role}: a reply that was cut off at max_tokens; raise max_tokens", usage)
     if not isinstance(text, str):
         raise SystemFailed(f"{role}: a reply without text: {shorten(str(choice))}")
-    return Completion(text, _read_usage(response.get("usage")))
+    return Completion(text, usage)
 
 
 def _read_usage(usage: Any) -> Usage | None:

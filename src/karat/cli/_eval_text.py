@@ -112,6 +112,9 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         notes += _depth(evaluation, name)
         reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
         notes += [f"{name}: {count} without a value ({reason})" for reason, count in reasons.items()]
+    for name, bands in (run.bands or {}).items():
+        counts = ", ".join(f"{count:,} {band}" for band, count in bands.items())
+        notes.append(f"{name}: {counts} (from 0.40 and from 0.60 on)")
     definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
     if definitions:
         notes.append("computed as " + ", ".join(definitions))

@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, Literal
 
-from karat.core._judgment import SOURCES, Judgment, Target
+from karat.core._judgment import SOURCES, Judgment, Source, Target
 
 if TYPE_CHECKING:
     from karat.core._judgment_table import Grades, JudgmentTable
@@ -145,6 +145,12 @@ class GoldenSet:
     def judgment_count(self) -> int:
         """How many judgments there are."""
         return len(self.held_judgments)
+
+    @property
+    def judgment_sources(self) -> set[Source]:
+        """Where the judgments come from, without an object for each."""
+        table = self._table
+        return {judgment.source for judgment in self.judgments} if table is None else table.sources()
 
     @cached_property
     def judged_targets(self) -> tuple[Target, ...]:

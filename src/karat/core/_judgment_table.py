@@ -47,6 +47,10 @@ class JudgmentTable:
             for query, target, grade, origin in zip(*(column.tolist() for column in columns), strict=True)
         )
 
+    def sources(self) -> set[Source]:
+        """Return where the judgments come from."""
+        return {self.origins[number][0] for number in np.flatnonzero(np.bincount(self.origin)).tolist()}
+
     def used_targets(self) -> tuple[Target, ...]:
         """Return the targets that have a judgment, which after a selection are not all."""
         return tuple(self.targets[number] for number in np.flatnonzero(np.bincount(self.target)).tolist())

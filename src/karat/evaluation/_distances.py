@@ -69,13 +69,17 @@ def _select(table: Scores, queries: Collection[str] | None) -> list[str] | None:
     return None if queries is None else [query for query in queries if query in table.rows]
 
 
+def list_distances(scores: Scores) -> list[str]:
+    """Return the measures that are distances of meanings."""
+    return [name for name in scores.measures if Measure.parse(name).name in _DISTANCES]
+
+
 def name_embedder(scores: Scores) -> Scores:
     """Return scores whose distances say by which embedder they are: those by different ones are not compared."""
-    measures = {name: Measure.parse(name) for name in scores.measures}
-    named = [name for name, measure in measures.items() if measure.name in _DISTANCES]
+    named = list_distances(scores)
     if not named:
         return scores
     from karat.systems.embed import Granite
 
-    by = {name: "log" if dict(measures[name].arguments()).get("logged") else Granite.name for name in named}
+    by = {name: "log" if Measure.parse(name).arguments().get("logged") else Granite.name for name in named}
     return replace(scores, definitions={**scores.definitions, **{name: f"{name} by {by[name]}" for name in named}})

@@ -9,9 +9,10 @@ from dataclasses import replace
 from msgspec import UNSET
 
 from karat.evaluation._counts import count_queries, list_facts, summarise_spread
+from karat.evaluation._distances import list_distances
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._scoring import pass_rates, rated_measures
-from karat.measures import run_scores
+from karat.measures import count_bands, run_scores
 from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, SuccessRates
 
 
@@ -45,6 +46,8 @@ def evaluation_report(
         failed=[FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error],
         unfound=[query for query in evaluation.queries if query in evaluation.unfound and query not in left_out],
         false_answers=[query for query in evaluation.queries if query in evaluation.false_answers] or UNSET,
+        bands={name: count_bands(evaluation.values(name).values()) for name in list_distances(evaluation.scores)}
+        or UNSET,
         noise=noise or UNSET,
         trials=_success_rates(evaluation, success) if noise else UNSET,
         wordings=[run_scores(replace(table, bounds=None)).measures for table in evaluation.wordings] or UNSET,

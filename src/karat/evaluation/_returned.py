@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -68,9 +68,12 @@ def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
     return [traces[place] for place in dict.fromkeys(places.tolist())]
 
 
-def keep_order(traces: Iterable[Trace]) -> dict[str, Sequence[Hit]]:
-    """Return the hits of each query, with other scores where its own ones contradict the system's order."""
-    by_query = {trace.query: trace for trace in traces}
+def keep_order(traces: Iterable[Trace] | Mapping[str, Trace]) -> dict[str, Sequence[Hit]]:
+    """Return the hits of each query, with other scores where its own ones contradict the system's order.
+
+    The traces may be by query already.
+    """
+    by_query = traces if isinstance(traces, Mapping) else {trace.query: trace for trace in traces}
     hits = {query: trace.listed for query, trace in by_query.items()}
     for trace in find_unsorted(tuple(by_query.values())):
         count = len(trace.hits)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from karat.core import GoldenSet, InputError, Run, Trace, shorten
@@ -94,7 +95,11 @@ class _Asked(Mapping[str, Question]):
         judged: Mapping[str, str] | None,
     ) -> None:
         self._questions, self._unknown, self._judged = questions, unknown, judged
-        self._queries = dict.fromkeys(queries)
+        self._asked = queries
+
+    @cached_property
+    def _queries(self) -> dict[str, None]:
+        return dict.fromkeys([query for query in self._asked if query in self._questions])
 
     def __getitem__(self, query: str) -> Question:
         if query not in self._queries:
@@ -123,7 +128,7 @@ def describe_asked(
     questions = describe_questions(golden)
     judged = None if revision is None or revision.documents_changed is False else _read_judged(traces)
     unknown = {} if settings.get("paraphrases") else {"wordings": ""}
-    return _Asked(questions, unknown, [query for query in queries if query in questions], judged)
+    return _Asked(questions, unknown, queries, judged)
 
 
 def _read_judged(traces: Iterable[Trace]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import replace
 from itertools import compress
 from typing import Unpack
@@ -75,20 +76,10 @@ def score_run(
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
-    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
-    embed, by_query = PinnedEmbedder(), _traces_by_query(traces) if len(by_variant) > 1 else {}
-    tables = {
-        variant: score_hits(
-            asked_golden, keep_order(asked.values()), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
-            unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=asked,
-            variants=by_query, embed=embed,
-        )
-        for variant, asked in by_variant.items()
-    }  # fmt: skip
+    chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
+    tables = _score_variants(golden, asked_golden, traces, chosen, options, name=run.provenance.name, bounds=bounds)
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
-    embed.close()
     _require_known_documents(asked_golden, traces, everything)
     scores = name_embedder(_name_judge(everything.only(requested), settings.get("judged_by")))
     failures = {trace.query: trace.error for trace in traces if trace.error}
@@ -128,6 +119,30 @@ def score_run(
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
     )
+
+
+def _score_variants(
+    golden: GoldenSet,
+    asked_golden: GoldenSet,
+    traces: Sequence[Trace],
+    measures: Iterable[str | Measure],
+    options: Scoring,
+    *,
+    name: str,
+    bounds: bool,
+) -> dict[Variant, Scores]:
+    """Return a table for each wording and repeat."""
+    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
+    by_query = _traces_by_query(traces) if len(by_variant) > 1 else {}
+    with closing(PinnedEmbedder()) as embed:
+        return {
+            variant: score_hits(
+                asked_golden, keep_order(asked), measures,
+                unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
+                failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
+            )
+            for variant, asked in by_variant.items()
+        }  # fmt: skip
 
 
 def _name_judge(scores: Scores, judge: str | None) -> Scores:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from karat.files._cache import KeptValues, find_cache_folder
     from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
-    from karat.files._plain import count_keys, decode_plain, split_lines, take_plain
+    from karat.files._plain import count_byte, count_keys, decode_plain, split_lines, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
     from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
@@ -35,6 +35,7 @@ __all__ = [
     "TextColumn",
     "access_file",
     "append_file",
+    "count_byte",
     "count_keys",
     "decode",
     "decode_plain",
@@ -72,7 +73,7 @@ _HOME = {
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),
     "GitRepository": "_git",
-    **dict.fromkeys(("count_keys", "decode_plain", "split_lines", "take_plain"), "_plain"),
+    **dict.fromkeys(("count_byte", "count_keys", "decode_plain", "split_lines", "take_plain"), "_plain"),
     **dict.fromkeys(("ByteBlock", "TextColumn"), "_byte_block"),
     "lock_folder": "_lock",
 }

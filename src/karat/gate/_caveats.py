@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
 
+import numpy as np
+
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
 from karat.evaluation import UNANSWERED, describe_order
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
@@ -16,6 +18,7 @@ from karat.gate._operations import list_unchecked
 from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.golden import ceiling
 from karat.golden.lint import Ceiling
+from karat.measures import ASKED_LESS, ASKED_ONCE
 from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
@@ -52,6 +55,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_unreachable(decision, golden, unit),
         *_find_undetectable(decision),
         *_find_loose_distances(decision),
+        *_find_asked_less(decision),
     ]
 
 
@@ -62,6 +66,16 @@ def _find_loose_distances(decision: Decision) -> Iterator[str]:
     if loose and CITED in decision.candidate.scores.columns and not any(rule.metric == CITED for rule in rules):
         limits = ", ".join(f"{rule.metric} {rule.max:g}" for rule in loose)
         yield f"{limits}: by karat's embedder most texts on other subjects are as near; add a rule on {CITED}"
+
+
+def _find_asked_less(decision: Decision) -> Iterator[str]:
+    """Warn about a rule on stability that holds for some queries only: nothing is known of those asked less often."""
+    scores = decision.candidate.scores
+    codes = [number for number, reason in enumerate(scores.reasons, 1) if reason in (ASKED_ONCE, ASKED_LESS)]
+    metrics = dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.metric in scores.columns)
+    for name in metrics if codes else ():
+        if less := int(np.isin(scores.codes[:, scores.columns[name]], codes).sum()):
+            yield f"{name} says nothing about {less:,} of {len(scores.queries):,} queries: they were asked less often"
 
 
 def _find_unchecked(decision: Decision) -> Iterator[str]:
@@ -82,7 +96,7 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
 
 def _find_machines(golden: GoldenSet) -> Iterator[str]:
     """Warn about a golden set in which a machine's judgments count beside those of people."""
-    sources = {judgment.source for judgment in golden.judgments}
+    sources = golden.judgment_sources
     if "bootstrapped" not in sources or len(sources) < 2:
         return
     people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}

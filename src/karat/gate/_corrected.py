@@ -7,7 +7,7 @@ changed is not labelled, and what is labelled has not changed. Then nothing is c
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from karat.evaluation import Evaluation
@@ -20,6 +20,9 @@ from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference
 from karat.stats.trust import check_draw
 
 _CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
+_TIE = 1e-9
+_Both = tuple[Mapping[str, float], Mapping[str, float]]
+"""Numbers by query, of the run and of the baseline."""
 CHOSEN = 0.001
 """The p-value below which labelled answers are taken for a sample that was not drawn at random."""
 
@@ -31,6 +34,8 @@ class Correction:
     mean: CorrectedMean | None = None
     difference: CorrectedMean | None = None
     """Of the run less the baseline; None without labels of both."""
+    unchanged: bool = False
+    """Whether neither people nor the judge see any difference, so that there is no change to correct."""
     problem: str = ""
     """Why labels are there and do not count."""
 
@@ -66,7 +71,17 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
     if check_draw(own, rest) < CHOSEN:
         return Correction(problem="the labelled answers are not a random sample: the judge scores them otherwise")
     mean = correct_mean([labels[query] for query in labelled], own, rest)
-    return Correction(mean=mean, difference=_correct_change(scores, labels, baseline, rule, column, queries))
+    before = {} if baseline is None else _read_column(baseline, rule.metric, queries)
+    told = {} if baseline is None else _read_column(baseline, column, queries)
+    if before and _is_same(scores, before) and _is_same(labels, told):
+        return Correction(mean=mean, unchanged=True)
+    return Correction(
+        mean=mean, difference=_correct_change((scores, before), (labels, told), baseline, column, queries)
+    )
+
+
+def _is_same(now: Mapping[str, float], then: Mapping[str, float]) -> bool:
+    return all(abs(now[query] - value) <= _TIE for query, value in then.items() if query in now)
 
 
 def _read_column(evaluation: Evaluation, metric: str, queries: Sequence[str] | None) -> dict[str, float]:
@@ -82,23 +97,22 @@ def _count_lapsed(evaluation: Evaluation, column: str, queries: Sequence[str] | 
 
 
 def _correct_change(
-    scores: dict[str, float], labels: dict[str, float], baseline: Evaluation | None, rule: Rule, column: str,
-    queries: Sequence[str] | None,
-) -> CorrectedMean | None:  # fmt: skip
+    scores: _Both, labels: _Both, baseline: Evaluation | None, column: str, queries: Sequence[str] | None
+) -> CorrectedMean | None:
     """Return the corrected difference; None unless the baseline has labels of enough of the same questions."""
     if baseline is None or _count_lapsed_of(baseline, column, queries):
         return None
-    before, told = _read_column(baseline, rule.metric, queries), _read_column(baseline, column, queries)
-    both = [query for query in scores if query in before]
-    labelled = [query for query in both if query in labels and query in told]
+    (now, before), (labelled_now, told) = scores, labels
+    both = [query for query in now if query in before]
+    labelled = [query for query in both if query in labelled_now and query in told]
     if len(labelled) < LEAST_LABELS:
         return None
     drawn = set(labelled)
     rest = [query for query in both if query not in drawn]
     return correct_difference(
-        ([told[query] for query in labelled], [labels[query] for query in labelled]),
-        ([before[query] for query in labelled], [scores[query] for query in labelled]),
-        ([before[query] for query in rest], [scores[query] for query in rest]),
+        ([told[query] for query in labelled], [labelled_now[query] for query in labelled]),
+        ([before[query] for query in labelled], [now[query] for query in labelled]),
+        ([before[query] for query in rest], [now[query] for query in rest]),
     )
 
 
@@ -143,7 +157,7 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
         reason = f"a drop by more than {margin:.3g} is ruled out: it is at most {max(-low, 0.0):.3g}"
     else:
         outcome = Outcome.INCONCLUSIVE if rule.non_inferior else Outcome.PASS
-        moved = f"{'rose' if gain > 0 else 'dropped'} by {abs(gain):.3g}"
+        moved = f"{'rose' if gain > 0 else 'dropped'} by {abs(gain):.3g}" if abs(gain) > _TIE else "did not move"
         reason = f"the mean {moved}, and the drop could be as large as {-low:.3g}"
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
     return Check(
@@ -161,7 +175,9 @@ def find_label_problems(candidate: Evaluation, baseline: Evaluation | None, poli
         correction = find_correction(candidate, baseline, rule)
         if correction is not None and correction.problem:
             problems.append(f"{rule.name} is not corrected by labels: {correction.problem}")
-        elif correction is not None and rule.limits_change and baseline is not None and correction.difference is None:
+        elif correction is None or baseline is None or correction.unchanged:
+            continue
+        elif rule.limits_change and correction.difference is None:
             problems.append(
                 f"the change of {rule.name} is not corrected: the baseline lacks labels of the same questions"
             )

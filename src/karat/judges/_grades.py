@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from karat.chat import NotMeasurable
@@ -29,14 +30,21 @@ def grade_by_overlap(question: str, passage: str) -> int:
     >>> grade_by_overlap("Is Wi-Fi free?", "Wi-Fi is free in all rooms."), grade_by_overlap("Is Wi-Fi free?", "A pool.")
     (3, 0)
     """
-    asked = set(content(question)) or set(words(question))
+    asked, phrase = _read_words(question)
     if not asked:
         return 0
-    phrase, text = words(question), words(passage)
-    share = len(asked & set(content(passage) or text)) / len(asked)
-    if f" {' '.join(phrase)} " in f" {' '.join(text)} ":
+    held, text = _read_words(passage)
+    share = len(asked & held) / len(asked)
+    if phrase in text:
         return HIGHEST
     return next((grade for least, grade in _STEPS if share >= least), 0)
+
+
+@lru_cache(maxsize=256)  # a passage stands beside many questions
+def _read_words(text: str) -> tuple[frozenset[str], str]:
+    """Return the words of a text that carry its subject, or all if none does, and its words in their order."""
+    own = words(text)
+    return frozenset(content(text) or own), f" {' '.join(own)} "
 
 
 def grade_by_model(bench: Bench, question: str, passage: str) -> tuple[int, str]:

@@ -24,7 +24,7 @@ from karat.measures import (
 from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
-from karat.measures._distances import UNKNOWN_TEXT, interpolate
+from karat.measures._distances import UNKNOWN_TEXT, count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -38,7 +38,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
-from karat.measures._stability import STATES, observe_traces
+from karat.measures._stability import ASKED_LESS, ASKED_ONCE, STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trusted import LAPSED, name_judge
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERABLE",
+    "ASKED_LESS",
+    "ASKED_ONCE",
     "CONVENTIONS",
     "FORMATS",
     "HIT_FIELDS",
@@ -73,6 +75,7 @@ __all__ = [
     "Overlap",
     "Rankings",
     "Unjudged",
+    "count_bands",
     "interpolate",
     "is_excused",
     "make_linear",

@@ -31,9 +31,12 @@ def is_answered(asked: Asked) -> bool:
 
 
 def lacks_answers(asked: Asked) -> bool:
-    """Return whether nothing says that the system answers at all: this question did not fail, and has no answer."""
+    """Return whether nothing says that the system answers at all: this question did not fail, and none has an answer.
+
+    Where it answers or refuses others, a question without an answer is one that it did not answer.
+    """
     trace = asked.trace
-    return not (trace.answer or trace.citations or trace.refused or trace.error) and bool(trace.query)
+    return bool(trace.query) and not trace.error and not asked.evidence.has_answers
 
 
 def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
@@ -97,7 +100,7 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
     Range: 0 or 1
     Convention: over all questions that have an answer: one that was refused, failed, or was answered without a
         citation counts 0; ``first`` counts the first citation only, as the code of blocks does, against its own text;
-        a citation that names a hit is where that hit is; undefined where the system does not answer
+        a citation that names a hit is where that hit is; undefined where the system answers no question at all
     Citation: blocks, coverage
 
     >>> from karat.core import Citation, GoldenSet, Judgment, Query, Span, Target, Trace

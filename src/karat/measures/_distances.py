@@ -6,7 +6,7 @@ The vectors are of an embedder of its own, whatever the system embeds with: no i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from karat.core import Hit, Parameter, Target
@@ -20,6 +20,8 @@ _NOT_LOGGED = "no delta-S was logged"
 _NO_CITATIONS = "the answer cites nothing"
 _KEY = "ΔS"
 _FARTHEST = 2.0
+BANDS = {"stable": (0.0, 0.40), "transitional": (0.40, 0.60), "risk": (0.60, math.inf)}
+"""Where each of blocks' bands begins, and below what it ends."""
 _TO = Parameter(
     name="to",
     kind="str",
@@ -162,6 +164,16 @@ def _summarise(distances: Sequence[float], stat: str) -> float:
     if stat == "mean":
         return math.fsum(distances) / len(distances)
     return interpolate(distances, {"median": 0.5, "p90": 0.9, "max": 1.0}[stat])
+
+
+def count_bands(distances: Iterable[float]) -> dict[str, int]:
+    """Return how many distances are in each of blocks' bands.
+
+    >>> count_bands([0.1, 0.39, 0.4, 0.6])
+    {'stable': 2, 'transitional': 1, 'risk': 1}
+    """
+    values = list(distances)
+    return {name: sum(low <= value < high for value in values) for name, (low, high) in BANDS.items()}
 
 
 def interpolate(values: Sequence[float], share: float) -> float:

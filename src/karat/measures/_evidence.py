@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -89,6 +90,12 @@ class Evidence:
         for _, key, time in dated:
             latest[key] = max(time, latest.get(key, time))
         return frozenset(stale | {name for name, key, time in dated if time < latest[key]})
+
+    @cached_property
+    def has_answers(self) -> bool:
+        """Whether any question was answered or refused, in any wording or repeat."""
+        traces = chain(self.traces.values(), *self.variants.values())
+        return any(trace.answer or trace.citations or trace.refused for trace in traces)
 
     @cached_property
     def _resolve(self) -> Callable[[Target], Span | None]:

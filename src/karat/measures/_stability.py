@@ -14,7 +14,7 @@ from karat.measures._evidence import Asked, Evidence, trace_measure
 from karat.measures._measure import REL
 
 ASKED_ONCE = "the question was asked once"
-_FEWER = "the question was asked in fewer wordings or repeats"
+ASKED_LESS = "the question was asked in fewer wordings or repeats"
 State = Literal["convergent", "split", "divergent", "chaotic"]
 STATES: tuple[State, ...] = get_args(State)
 _WORDINGS = Parameter(name="wordings", kind="int", default=3, low=1, help="in how many wordings it has to be asked")
@@ -82,7 +82,7 @@ def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats
     if not times:
         return ASKED_ONCE
     if len(times) < wordings or min(times.values()) < repeats:
-        return _FEWER
+        return ASKED_LESS
     state = observe(answers, rel=rel, agree=agree)
     return float(state == "convergent") if state in STATES else state
 

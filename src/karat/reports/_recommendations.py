@@ -266,6 +266,37 @@ def _exceeds(check: CheckRow) -> bool:
     return check.baseline is not None and check.current > check.baseline * (check.limit if check.kind == "slow" else 1)
 
 
+_ANSWERS = {
+    "CiteCoverage": "look at where sections and chunks begin, and whether code and tables are chunks of their own",
+    "CiteAccuracy": "the right section, but other bytes: compare the normaliser of the index with the golden set's",
+    "CiteDeltaS": "similar words with another meaning: look at the embedder, and at chunks that mix subjects",
+    "Lambda": "other words, other order: look at the reranker, and at what rewrites questions; see karat stability",
+    "CiteStability": "other words, other citations: look at the reranker, and at what rewrites questions",
+}
+"""Where to look if a check of what answers cite fails, by measure."""
+
+
+@rule("answers-cite-wrong")
+def _cited(document: DecisionDocument) -> Iterator[Recommendation]:
+    """A check of what answers cite failed: which answers, and what part of the index to look at."""
+    failed = dict.fromkeys(check.metric for check in document.checks if check.outcome == "fail")
+    measures = dict.fromkeys("CiteDeltaS" if name.startswith("delta_s.") else name for name in failed)
+    for name in measures:
+        advice = _ANSWERS.get(name.partition("(")[0])
+        row = next((measure for measure in document.measures if measure.name == name), None)
+        if advice is None or row is None or row.mean is None:
+            continue
+        mean, sign = row.mean, -1 if row.lower_is_better else 1
+        scores = {query.id: sign * query.scores[name] for query in document.queries if name in query.scores}
+        worse = sorted((id_ for id_, score in scores.items() if score <= sign * mean), key=lambda id_: scores[id_])
+        yield Recommendation(
+            rule="answers-cite-wrong",
+            finding=f"{name} is {format_number(mean)}; {count(len(worse), 'query is', 'queries are')} no better",
+            advice=advice,
+            queries=tuple(worse),
+        )
+
+
 @rule("too-few-queries")
 def _few(document: DecisionDocument) -> Iterator[Recommendation]:
     """The gate cannot decide: how many queries would, and which ones speak against the run."""

@@ -15,7 +15,7 @@ from statistics import variance
 import msgspec
 
 from karat.core import InputError, Run, Trace, shorten
-from karat.files import read_bytes, write_file
+from karat.files import decode, read_bytes, write_file
 from karat.schema import OpinionDocument, OpinionHeader
 
 Key = tuple[str, int, int]
@@ -74,7 +74,7 @@ def _identify(trace: Trace) -> Key:
 
 def read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
     """Return the first line of a file of opinions, and all others."""
-    first, *lines = read_bytes(path).split(b"\n")
+    first, *lines = decode(read_bytes(path), str(path)).split("\n")
     number = 1
     try:
         header = msgspec.json.decode(first, type=OpinionHeader)

@@ -91,6 +91,8 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     noise: dict[str, float | None] | UnsetType = UNSET
     """The standard deviation of each mean over the repeats; null if no query has a value."""
     trials: SuccessRates | UnsetType = UNSET
+    bands: dict[str, dict[str, int]] | UnsetType = UNSET
+    """How many queries are in each band of delta-S (stable, transitional, risk), by measure."""
     wordings: list[dict[str, MeasureScore]] | UnsetType = UNSET
     """The measures of the queries as they are, then of each paraphrase."""
 

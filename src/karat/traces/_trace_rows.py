@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import count_keys, decode, decode_plain, parse_json, take_plain
+from karat.files import count_byte, count_keys, decode, decode_plain, parse_json, take_plain
 from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_columns import HitColumns, HitObjects
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
@@ -120,7 +120,7 @@ def _build_whole(row: _WholeTrace, hits: HitList) -> Trace:
 
 def _count_keys(rows: Sequence[_WholeTrace]) -> int:
     """Return how many keys rows have, with those of their times, and the colons of their hits."""
-    colons = b"".join([row.hits for row in rows]).count(b":")
+    colons = count_byte(b"".join([row.hits for row in rows]), b":")
     return count_keys(rows) + sum([len(row.ms) for row in rows]) + colons
 
 

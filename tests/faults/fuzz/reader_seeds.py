@@ -21,7 +21,8 @@ from karat.core import (
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project, report_document
-from karat.runs import RunWriter, convert_run
+from karat.runs import RunWriter, convert_run, digest_run, write_opinions
+from karat.schema import OpinionDocument
 from karat.systems.index._saved import save
 from karat.traces import TRACE_FORMATS
 
@@ -135,7 +136,8 @@ QRELS = {
 def make_seeds() -> list[Case]:
     """Return a small right file of each kind, from karat's own writers or written by hand."""
     with work_folder() as folder:
-        return [*_golden_seeds(folder), *_run_seeds(folder), *_other_seeds(folder)]
+        parts = _golden_seeds, _run_seeds, _judging_seeds, _other_seeds
+        return [case for part in parts for case in part(folder)]
 
 
 def read_files(path: Path, prefix: str) -> dict[str, bytes]:
@@ -243,6 +245,20 @@ def _run_seeds(folder: Path) -> Iterator[Case]:
     yield Case(kind="parquet-size", files={"run.parquet": buffer.getvalue()})
 
 
+def _judging_seeds(folder: Path) -> Iterator[Case]:
+    own = write_run(folder / "judged.jsonl")
+    query = RUN.traces[0].query
+    votes: tuple[float | None, ...] = (1.0, 0.5, None)
+    opinions = [OpinionDocument(query=query, judge="faithfulness", value=value, reason="no JSON") for value in votes]
+    write_opinions(folder / "judged.opinions", digest_run(own), "faithfulness:m@1", opinions)
+    files = {"run.jsonl": own, "run.opinions": (folder / "judged.opinions").read_bytes()}
+    yield Case(kind="opinions", files=files)
+    yield Case(kind="rubric", files={"tone.md": b"version: 1\nscale: 1 to 5\n---\nIs it polite?\n"})
+    grade = {"query": "q1", "document": "a", "grade": 2, "annotator": "ana"}
+    rows = [grade, {**grade, "annotator": "m", "grade": 3, "source": "bootstrapped"}]
+    yield Case(kind="labels", files={"labels.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode()})
+
+
 def _other_seeds(folder: Path) -> Iterator[Case]:
     baseline = Baseline(evaluation=score_run(GOLDEN, RUN, ["RR@10", "nDCG@5"]), recorded="2026-11-17", forced="why")
     write_baseline(baseline, folder / "baseline.json")
@@ -250,6 +266,8 @@ def _other_seeds(folder: Path) -> Iterator[Case]:
     fit = '{"version": "1", "recorded_at": "2026-11-17", "metrics": {"mrr": 1, "latency": {"p95": 9}}}'
     yield Case(kind="baseline", files={"baseline.json": own})
     yield Case(kind="baseline", files={"fit.json": fit.encode()})
+    numbers = '"P@5": 0.4, "R@5": 1, "coverage": 0.7, "citation_accuracy": null, "\u0394S_med": 0.3, "\u0394S_p90": 0.5'
+    yield Case(kind="baseline", files={"blocks.json": f'{{{numbers}, "bad_qids": ["q1"], "by_type": {{}}}}'.encode()})
     yield Case(kind="config", files={"karat.toml": CONFIG.encode()})
     yield Case(kind="config", files={"karat.toml": (CONFIG.partition("[pipeline]")[0] + HTTP).encode()})
     yield Case(

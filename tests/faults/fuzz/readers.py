@@ -28,12 +28,14 @@ from karat.files import GitRepository, Reading
 from karat.gate import read_baseline, read_policy, write_baseline
 from karat.golden.lint import check as lint
 from karat.golden.lint import read_index
+from karat.judges import load_prompt, make_rubric_judge
 from karat.measures import read_classes, read_field
 from karat.measures._files import find
 from karat.measures._parquet_size import refuse_bomb
 from karat.measures._text import read_like_trec_eval
 from karat.projects import gate_run, open_project, report_document
 from karat.projects._policy_document import policy_document
+from karat.projects.judging import calibrate_pool
 from karat.runs import (
     RunWriter,
     convert_run,
@@ -235,6 +237,22 @@ def gate(folder: Path) -> None:
         render(document)
 
 
+def read_opinions(folder: Path) -> None:
+    """Read a run with what judges say of it, and score that."""
+    run = read_any_run(folder / "run.jsonl", GOLDEN)
+    score_run(GOLDEN, run, ["Faithfulness", "JudgeNoise(name='faithfulness')"])
+
+
+def read_rubric(folder: Path) -> None:
+    make_rubric_judge("tone", first_file(folder), load_prompt("rubric"))
+
+
+def read_labels(folder: Path) -> None:
+    """Hold the grades of a machine against those of people, both from one file."""
+    path = first_file(folder)
+    calibrate_pool(path, path)
+
+
 KINDS: dict[str, Callable[[Path], object]] = {
     "golden": read_golden(None),
     **{f"golden-{known.name}": read_golden(known.name) for known in golden.FORMATS},
@@ -247,6 +265,9 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "runs": lambda folder: golden.read_runs([folder]),
     "score": score_files,
     "trec-eval": read_lenient,
+    "opinions": read_opinions,
+    "rubric": read_rubric,
+    "labels": read_labels,
     "classes": lambda folder: read_classes(first_file(folder)),
     "field": lambda folder: read_field(first_file(folder), "category"),
     "pool": read_pool_files,

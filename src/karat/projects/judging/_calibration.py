@@ -97,10 +97,12 @@ def _read_scores(run: Run, judge: str, source: str) -> Scored:
     if not known:
         raise InputError("nobody has judged the run", source=source, hint="run 'karat judge' first")
     if not judge and len(known) > 1:
-        raise UsageError(f"several judges judged the run: {', '.join(known)}; choose one with --judge")
+        raise UsageError(f"several judges judged the run: {', '.join(map(shorten, known))}; choose one with --judge")
     judge = judge or known[0]
     if judge not in known:
-        raise UsageError(f"{shorten(judge)} did not judge the run{did_you_mean(judge, known)}; {', '.join(known)} did")
+        raise UsageError(
+            f"{shorten(judge)} did not judge the run{did_you_mean(judge, known)}; {', '.join(map(shorten, known))} did"
+        )
     opinions = {identify(trace): trace.opinions.get(judge) for trace in run.traces}
     values = {key: float(value) for key, value in opinions.items() if isinstance(value, int | float)}
     failed = frozenset(key for key, value in opinions.items() if isinstance(value, str) and not is_excused(value))
@@ -122,9 +124,11 @@ def _calibrate(scored: Scored, path: Path, scale: Scale) -> CalibrationReport:
     keys = [key for key in settled if key in scored.values]
     if not keys:
         hint = "label answers of this run; 'karat judge sample' draws some"
-        raise InputError(f"no label is about something that {scored.judge} scored", source=str(path), hint=hint)
+        raise InputError(
+            f"no label is about something that {shorten(scored.judge)[1:-1]} scored", source=str(path), hint=hint
+        )
     values, truth = (np.array([own[key] for key in keys]) for own in (scored.values, settled))
-    levels = _list_levels(truth)
+    levels = _list_levels(truth, scale.highest)
     rng = np.random.default_rng(0)
     rest = np.array([value for key, value in scored.values.items() if key not in settled])
     drawn_p = check_draw(values, rest)
@@ -167,11 +171,17 @@ def _calibrate(scored: Scored, path: Path, scale: Scale) -> CalibrationReport:
     return _add_notes(report, labels)
 
 
-def _list_levels(truth: np.ndarray) -> list[float]:
+def _list_levels(truth: np.ndarray, highest: float) -> list[float]:
+    """Return the labels that people could give: all grades of the scale, if they gave grades, or else those they gave.
+
+    >>> _list_levels(np.array([0.0, 1.0]), 1), [round(level, 2) for level in _list_levels(np.array([0.0, 1 / 3]), 3)]
+    ([0.0, 1.0], [0.0, 0.33, 0.67, 1.0])
+    """
+    grades = truth * highest
+    if highest < _MOST_LEVELS and highest == int(highest) and np.allclose(grades, np.rint(grades)):
+        return [grade / highest for grade in range(int(highest) + 1)]
     levels = sorted(set(truth.tolist()))
-    if len(levels) > _MOST_LEVELS:
-        levels = [step / 10 for step in range(11)]
-    return [0.0, 1.0] if set(levels) <= {0.0, 1.0} else levels
+    return levels if 1 < len(levels) <= _MOST_LEVELS else [step / 10 for step in range(11)]
 
 
 def correct_scores(scored: Scored, settled: Mapping[Key, float]) -> CorrectedMean:

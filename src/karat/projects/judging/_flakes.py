@@ -46,10 +46,11 @@ def find_flakes(
     judge = _choose_judge(judge, [name for _, votes in tables for own in votes.values() for name in own])
     fingerprints = {fingerprint for fingerprint, _ in tables}
     if len(fingerprints) > 1:
-        raise UsageError(f"the runs have different judges ({', '.join(sorted(fingerprints))}): judge them all by one")
+        named = ", ".join(map(shorten, sorted(fingerprints)))
+        raise UsageError(f"the runs have different judges ({named}): judge them all by one")
     answers = _collect(runs, [votes for _, votes in tables], judge)
     if not answers:
-        raise InputError(f"no answer has a score of {judge}", source=", ".join(map(str, paths)))
+        raise InputError(f"no answer has a score of {shorten(judge)}", source=", ".join(map(str, paths)))
     rows = [_classify(query, own, tolerance) for query, own in answers.items()]
     return FlakesReport(
         runs=[str(path) for path in paths],
@@ -66,7 +67,7 @@ def find_flakes(
 def _choose_judge(judge: str, names: Sequence[str]) -> str:
     known = sorted(set(names))
     if not judge and len(known) > 1:
-        raise UsageError(f"several judges judged the runs: {', '.join(known)}; choose one with --judge")
+        raise UsageError(f"several judges judged the runs: {', '.join(map(shorten, known))}; choose one with --judge")
     if judge and judge not in known:
         raise UsageError(f"{shorten(judge)} did not judge the runs{did_you_mean(judge, known)}")
     return judge or next(iter(known), "nobody")

@@ -91,8 +91,7 @@ def read_labels(path: Path, highest: float = 1.0, *, machine: bool = False) -> L
 
 def _read_label(row: Row, highest: float) -> Label:
     value = row.value("label", "grade")
-    number = float(value) if isinstance(value, bool | int | float) else None
-    if number is None or not 0 <= number <= highest:
+    if not isinstance(value, bool | int | float) or not 0 <= value <= highest:
         hint = "if people gave grades, name the best one with --highest" if highest == 1 else ""
         raise row.error(f"label {shorten(value)} is not a number from 0 to {highest:g}", hint)
     row.ignore("answer", "document")
@@ -101,7 +100,7 @@ def _read_label(row: Row, highest: float) -> Label:
     places = [int(row.number(name, default=0)) for name in ("paraphrase", "repeat")]
     return Label(
         key=(row.id("query"), document, places[0], places[1]),
-        value=number / highest,
+        value=value / highest,
         annotator=row.text("annotator", default=""),
         judge=row.text("judge", default=""),
         answer=answer,

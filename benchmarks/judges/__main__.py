@@ -1,0 +1,107 @@
+"""What judging costs beside ragas and deepeval: calls, letters sent and CPU milliseconds an answer.
+
+``./scripts/bench judges`` judges the faithfulness of 200 answers with each, 16 at once, on the same server, whose
+replies fit every schema; then karat alone, with 64 calls at once, for its own cost of a call; and one answer whose
+judge is asked about three claims and says something of two. ``--quick`` takes 4 answers.
+How far the judges without a model agree with people is in the docs (docs/judge.md), and is tested.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+HERE = Path(__file__).resolve().parent
+TOOLS = ("karat", "ragas", "deepeval")
+LIMIT = 1.0
+"""CPU milliseconds of karat's own for a call."""
+
+
+class Program:
+    """A Python program that answers a line with a line."""
+
+    def __init__(self, *arguments: object) -> None:
+        command = [sys.executable, *map(str, arguments)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def read(self) -> str:
+        line = self._stream(self._process.stdout).readline().strip()
+        if not line:
+            raise SystemExit(f"failed: {self._process.args}")
+        return line
+
+    def ask(self) -> Any:
+        stream = self._stream(self._process.stdin)
+        stream.write("\n")
+        stream.flush()
+        return json.loads(self.read())
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @staticmethod
+    def _stream(stream: IO[str] | None) -> IO[str]:
+        assert stream is not None
+        return stream
+
+
+def lose_a_verdict(tools: tuple[str, ...]) -> None:
+    """Print what each makes of a judge that loses one of three claims."""
+    server = Program(HERE / "server.py", 3, 2)
+    address = server.read()
+    print("\n| three claims, two verdicts | faithfulness |")
+    print("|---|---|")
+    for tool in tools:
+        program = Program(HERE / "tools.py", tool, address, 1, 1)
+        program.read()
+        (value,) = program.ask()["values"]
+        print(f"| {tool} | {'not measurable' if value is None else f'{value:.2f}'} |", flush=True)
+        program.end()
+    server.end()
+
+
+def measure(server: Program, address: str, tool: str, answers: int, at_once: int) -> tuple[float, float, float]:
+    """Return calls, letters and CPU milliseconds an answer."""
+    program = Program(HERE / "tools.py", tool, address, answers, at_once)
+    try:
+        program.read()
+        server.ask()  # what it counted until then belongs to the first answer
+        result = program.ask()
+    finally:
+        program.end()
+    counted = server.ask()
+    if len(result["values"]) != answers or None in result["values"]:
+        raise SystemExit(f"{tool} has not judged all answers")
+    return counted["calls"] / answers, counted["letters"] / answers, 1000 * result["seconds"] / answers
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="4 answers instead of 200")
+    quick = parser.parse_args().quick
+    answers = 4 if quick else 200
+    server = Program(HERE / "server.py")
+    address = server.read()
+    try:
+        print("| faithfulness | calls | letters sent | CPU ms an answer | of karat |")
+        print("|---|---|---|---|---|", flush=True)
+        rows = {tool: measure(server, address, tool, answers, 16) for tool in TOOLS}
+        for tool, (calls, letters, spent) in rows.items():
+            print(f"| {tool} | {calls:.1f} | {letters:,.0f} | {spent:.1f} | {spent / rows['karat'][2]:.1f}x |")
+        calls, _, spent = measure(server, address, "karat", 8 if quick else 1_000, 64)
+    finally:
+        server.end()
+    lose_a_verdict(TOOLS)
+    print(f"\nkarat's own cost with 64 at once: {spent / calls:.2f} CPU ms a call (promise: {LIMIT})")
+    raise SystemExit(not quick and spent / calls >= LIMIT)
+
+
+if __name__ == "__main__":
+    main()

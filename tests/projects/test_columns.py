@@ -1,0 +1,52 @@
+"""What is held in columns stays there: a decision on a million judgments and hits makes no object of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from karat.core import HitList
+from karat.evaluation import RankedLists, score_run
+from karat.gate import Baseline
+from karat.projects import compare_runs, gate_run, open_project, report_document
+from karat.reports import render_text
+from karat.runs import make_run, read_any_run
+
+
+def make_project(folder: Path) -> list[Path]:
+    """Write a project of forty queries, and two runs that differ."""
+    (folder / "golden").mkdir()
+    (folder / "karat.toml").write_text(
+        '[golden]\npath = "golden"\n[eval]\nmeasures = ["nDCG@10", "RR@10", "R@10"]\nk = 3\n'
+    )
+    (folder / "golden" / "golden.toml").write_text('name = "columns"\nversion = "1.0.0"\n')
+    rows = {
+        "documents": [{"id": f"d{i}", "text": f"Text {i}.", "tier": f"t{i % 2}"} for i in range(9)],
+        "queries": [{"id": f"q{i:02}", "text": f"{i}", "category": f"c{i % 3}"} for i in range(40)],
+        "judgments": [
+            {"query": f"q{i:02}", "document": f"d{(i + n) % 9}", "grade": n % 4} for i in range(40) for n in range(5)
+        ],
+    }
+    for name, lines in rows.items():
+        (folder / "golden" / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    paths = [folder / "runs" / name for name in ("before.jsonl", "after.jsonl")]
+    for shift, path in enumerate(paths):
+        golden = open_project(folder).golden
+        make_run(golden, lambda query, k, s=shift: [f"d{(int(query) + s * 3 + n) % 9}" for n in range(k)], output=path)
+    return paths
+
+
+def test_a_decision_makes_no_objects(tmp_path: Path) -> None:
+    """Neither of judgments nor of hits: somebody who loops over ``golden.judgments`` would make all of them."""
+    before, after = make_project(tmp_path)
+    project = open_project(tmp_path)
+    runs = [read_any_run(path, project.golden) for path in (before, after)]
+    recorded = score_run(project.golden, runs[0], project.config.eval.measures)
+    result = gate_run(project, runs[1], baseline=Baseline(evaluation=recorded))
+    assert "won most" in render_text(report_document(result, brief=True))
+    assert len(compare_runs([before, after], project=project, by="category", brief=True).pairs) == 1
+    assert "judgments" not in vars(project.golden)
+    assert isinstance(result.evaluation.lists, RankedLists)
+    untouched = [trace for run in runs for trace in run.traces if isinstance(trace.listed, HitList)]
+    assert len(untouched) == 80
+    assert all(trace.listed.table is not None for trace in untouched)  # type: ignore[attr-defined]
