@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,16 @@ def test_the_distances_are_those_of_the_built_in_model() -> None:
     assert near < 0.40 < far  # the bands of blocks tell the two apart
     assert evaluation.scores.definitions["CiteDeltaS"] == f"CiteDeltaS by {Granite.name}"
     assert evaluation.scores.definitions["DeltaS(logged=True)@5"] == "DeltaS(logged=True)@5 by log"
+
+
+@pytest.mark.slow
+def test_nothing_is_kept_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``karat eval --no-cache`` promises; the values are the same."""
+    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    without = score_run(GOLDEN, run_of("pool", "wifi"), ["CiteDeltaS"], cache=False).means
+    assert not (tmp_path / "cache").exists()
+    assert score_run(GOLDEN, run_of("pool", "wifi"), ["CiteDeltaS"]).means == without
+    assert list((tmp_path / "cache").rglob("*.sqlite"))
 
 
 def test_an_unreadable_citation_is_the_worst_in_the_gate() -> None:

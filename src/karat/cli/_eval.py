@@ -70,7 +70,8 @@ def command(folder: str, **options: Any) -> None:
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"], options["k"]) if options["run_file"] else _ask(project, options)
-    evaluation = score_run(project.golden, run, measures, bounds=options["bounds"], **project.scoring)
+    keep = {"bounds": options["bounds"], "cache": not options["no_cache"]}
+    evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_order(evaluation.traces))

@@ -19,10 +19,11 @@ _DISTANCES = ("DeltaS", "CiteDeltaS")
 class PinnedEmbedder:
     """Embeds with the built-in model, which is loaded with the first text that is not in the user's cache.
 
-    Texts of results come up again and again: each is embedded once.
+    Texts of results come up again and again: each is embedded once. Without ``cache`` nothing is kept on disk.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cache: bool = True) -> None:
+        self._cache = cache
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -43,16 +44,20 @@ class PinnedEmbedder:
 
         embedder = Granite()
         try:
-            place = find_cache()
+            place = find_cache() if self._cache else None
         except RuntimeError:  # without a home folder
             place = None
         return embedder if place is None else with_cache(embedder, place)
 
 
 def list_tables(evaluation: Evaluation, measure: str) -> list[Scores]:
-    """Return the tables that have a measure: one for each wording and repeat, or else that of all."""
+    """Return the tables that have a measure, each with the queries that it was asked.
+
+    There is one for each wording and repeat, or else that of all.
+    """
     tables = [table for table in evaluation.variants.values() if measure in table.columns]
-    return tables or [evaluation.scores] * (measure in evaluation.scores.columns)
+    tables = tables or [evaluation.scores] * (measure in evaluation.scores.columns)
+    return [table.select(table.rows.keys() - set(table.not_in_run)) if table.not_in_run else table for table in tables]
 
 
 def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = None) -> list[float]:
@@ -60,8 +65,7 @@ def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = No
     return [
         value
         for table in list_tables(evaluation, "CiteDeltaS")
-        for query, value in table.column("CiteDeltaS", _select(table, queries)).items()
-        if query not in table.not_in_run
+        for value in table.column("CiteDeltaS", _select(table, queries)).values()
     ]
 
 

@@ -51,13 +51,15 @@ def score_run(
     measures: Iterable[str | Measure] | None = None,
     *,
     bounds: bool = False,
+    cache: bool = True,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
     """Return the evaluation of a run on a golden set, which may have grown since the run was made.
 
     Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
     run differs from the set. A run that has no question of the set is an error. With ``bounds`` the scores have bounds
-    over unjudged documents. The options are those of ``Scoring``.
+    over unjudged documents. Without ``cache`` the vectors of measures that compare meanings are not kept on disk. The
+    options are those of ``Scoring``.
 
     >>> from karat.core import Hit, Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -77,7 +79,8 @@ def score_run(
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
     chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
-    tables = _score_variants(golden, asked_golden, traces, chosen, options, name=run.provenance.name, bounds=bounds)
+    with closing(PinnedEmbedder(cache=cache)) as embed:
+        tables = _score_variants(golden, asked_golden, traces, chosen, options, embed, run.provenance.name, bounds)
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
     _require_known_documents(asked_golden, traces, everything)
@@ -127,22 +130,21 @@ def _score_variants(
     traces: Sequence[Trace],
     measures: Iterable[str | Measure],
     options: Scoring,
-    *,
+    embed: PinnedEmbedder,
     name: str,
     bounds: bool,
 ) -> dict[Variant, Scores]:
     """Return a table for each wording and repeat."""
     failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     by_query = _traces_by_query(traces) if len(by_variant) > 1 else {}
-    with closing(PinnedEmbedder()) as embed:
-        return {
-            variant: score_hits(
-                asked_golden, keep_order(asked), measures,
-                unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
-                failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
-            )
-            for variant, asked in by_variant.items()
-        }  # fmt: skip
+    return {
+        variant: score_hits(
+            asked_golden, keep_order(asked), measures,
+            unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
+            failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
+        )
+        for variant, asked in by_variant.items()
+    }  # fmt: skip
 
 
 def _name_judge(scores: Scores, judge: str | None) -> Scores:

@@ -22,7 +22,11 @@ def stability_report(evaluation: Evaluation, golden: GoldenSet) -> StabilityRepo
     """
     states = observe_traces(golden, evaluation.traces)
     answers = Counter(trace.query for trace in evaluation.traces)
-    rows = [_describe_query(evaluation, query, states.get(query, ""), answers[query]) for query in evaluation.queries]
+    tables = {
+        variant: table.select(table.rows.keys() - set(table.not_in_run))
+        for variant, table in sorted(evaluation.variants.items())
+    }
+    rows = [_describe_query(tables, query, states.get(query, ""), answers[query]) for query in evaluation.queries]
     wordings, repeats = ({variant[place] for variant in evaluation.variants} for place in (0, 1))
     return StabilityReport(
         run=evaluation.name,
@@ -41,29 +45,24 @@ def stability_report(evaluation: Evaluation, golden: GoldenSet) -> StabilityRepo
     )
 
 
-def _describe_query(evaluation: Evaluation, query: str, state: str, answers: int) -> QueryStability:
+def _describe_query(tables: Mapping[Variant, Scores], query: str, state: str, answers: int) -> QueryStability:
     known = next((name for name in STATES if name == state), None)
-    tables = {
-        variant: table
-        for variant, table in sorted(evaluation.variants.items())
-        if query in table.rows and query not in table.not_in_run
-    }
+    own = {variant: table for variant, table in tables.items() if query in table.rows}
     return QueryStability(
         query=query,
         answers=answers,
         state=known,
         reason="" if known else state,
-        wordings=_compare(evaluation.scores, tables, query, lambda variant: variant[0]),
-        repeats=_compare(evaluation.scores, tables, query, lambda variant: variant[1]),
+        wordings=_compare(own, query, lambda variant: variant[0]),
+        repeats=_compare(own, query, lambda variant: variant[1]),
     )
 
 
-def _compare(scores: Scores, tables: Mapping[Variant, Scores], query: str, key: _Key) -> dict[str, ValueStability]:
+def _compare(tables: Mapping[Variant, Scores], query: str, key: _Key) -> dict[str, ValueStability]:
     """Return the values of a query by measure, one for each wording or repeat; of which there have to be two."""
     groups = [[tables[variant] for variant in group] for _, group in groupby(sorted(tables, key=key), key)]
-    rows = {
-        name: [_average(table.value(query, name) for table in group) for group in groups] for name in scores.measures
-    }
+    measures = groups[0][0].measures if groups else ()
+    rows = {name: [_average(table.value(query, name) for table in group) for group in groups] for name in measures}
     return {
         name: _spread(values, Measure.parse(name).definition.higher_is_better is False)
         for name, values in rows.items()

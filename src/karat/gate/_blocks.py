@@ -58,7 +58,7 @@ def _find_bad(evaluation: Evaluation) -> list[str]:
 
 
 def _is_good(tables: Sequence[Scores], query: str) -> bool:
-    asked = [table for table in tables if query in table.rows and query not in table.not_in_run]
+    asked = [table for table in tables if query in table.rows]
     covered = [table.value(query, "CiteCoverage") for table in asked]
     distances = [table.value(query, "CiteDeltaS") for table in asked]
     return bool(asked) and all(covered) and all(distance is not None and distance <= _FAR for distance in distances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -97,6 +98,12 @@ def _fill_integer(kind: inspect.IntType, draw: Draw) -> int:
     return min(max(value, -LARGEST if kind.ge is None else kind.ge), LARGEST)
 
 
+def _fill_number(kind: inspect.FloatType, draw: Draw) -> float:
+    value = float(draw.number())
+    low, high = (-math.inf if kind.ge is None else kind.ge), (math.inf if kind.le is None else kind.le)
+    return min(max(value, low), high)
+
+
 def _fill_text(kind: inspect.StrType, draw: Draw) -> str:
     return draw.text() if kind.pattern is None else "2026-11-17"
 
@@ -124,7 +131,7 @@ def _fill_anything(_: Any, draw: Draw) -> Any:
 _MAKERS: dict[type, Callable[[Any, Draw], Any]] = {
     inspect.StructType: _fill_struct,
     inspect.IntType: _fill_integer,
-    inspect.FloatType: lambda kind, draw: float(draw.number()),
+    inspect.FloatType: _fill_number,
     inspect.StrType: _fill_text,
     inspect.BoolType: lambda kind, draw: bool(draw.byte() % 2),
     inspect.NoneType: lambda kind, draw: None,
