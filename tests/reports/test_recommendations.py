@@ -156,7 +156,10 @@ def test_hits_that_nobody_judged() -> None:
             hit["grade"] = None
     (recommendation,) = recommendations_of(document, "unjudged")
     assert recommendation.queries == ("q1", "q2", "q3")
+    document["queries"][0]["unanswerable"] = True  # two are left, which are too few to tell
+    assert recommendations_of(document, "unjudged") == []
     for query in document["queries"]:
+        query.pop("unanswerable", None)
         for hit in query["hits"]:
             hit["grade"] = hit["grade"] or None
     assert recommendations_of(document, "unjudged") == []

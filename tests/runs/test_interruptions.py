@@ -58,7 +58,10 @@ def held(folder: Path, command: list[str]) -> subprocess.Popen[str]:
     (folder / "hold").touch()
     job = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
-    while not any(part.read_bytes().count(b"\n") == 21 for part in folder.glob("runs/*.part")):
+    while not (
+        any(part.read_bytes().count(b"\n") == 21 for part in folder.glob("runs/*.part"))
+        and read_questions(folder)[-1] == "020?"  # the answers may be there before the next question is asked
+    ):
         assert job.poll() is None, job.communicate()[1]
         assert time.monotonic() < deadline, "no run was begun"
         time.sleep(0.005)

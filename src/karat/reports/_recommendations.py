@@ -221,7 +221,9 @@ def _unjudged(document: DecisionDocument) -> Iterator[Recommendation]:
     ids = tuple(
         query.id
         for query in document.queries
-        if query.hits and 2 * sum(hit.grade is None for hit in query.hits[:5]) > len(query.hits[:5])
+        if query.unanswerable is not True  # nothing is relevant to it, and nobody has to look
+        and query.hits
+        and 2 * sum(hit.grade is None for hit in query.hits[:5]) > len(query.hits[:5])
     )
     if len(ids) >= _FEW:
         yield Recommendation(

@@ -139,16 +139,19 @@ class _Reader:
 
     def list_words(self, query: str) -> frozenset[str]:
         """Return the words of a question, as they are indexed, without stop words."""
-        return self.analysis.word_sets([query], self._stems)[0] - self._ignored
+        return self.analysis.word_sets(query, (0, len(query)), self._stems)[0] - self._ignored
 
     def _cut(self, text: str) -> tuple[Sentence, ...]:
         """Return the sentences of a passage that have a word; one that is very long is taken apart at its lines."""
         places = [0]
         for start, end in pairwise([0, *sentence_places(text, 0, len(text)), len(text)]):
             places += (*(line_places(text, start, end) if end - start > _LONGEST else ()), end)
-        parts = list(pairwise(places))
-        indexed = self.analysis.word_sets([text[first:last] for first, last in parts], self._stems)
-        return tuple(Sentence(first, last, words) for (first, last), words in zip(parts, indexed, strict=True) if words)
+        indexed = self.analysis.word_sets(text, places, self._stems)
+        return tuple(
+            Sentence(first, last, words)
+            for (first, last), words in zip(pairwise(places), indexed, strict=True)
+            if words
+        )
 
 
 def find_start(text: str, sentence: Sentence) -> int:

@@ -7,10 +7,11 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,20 @@ class Lexical:
         stemmer = _stemmer(self.stemmer)
         return words if stemmer is None else list(stemmer.stemWords(words))
 
-    def word_sets(self, texts: Iterable[str], stems: dict[str, str]) -> list[frozenset[str]]:
-        """Return the words of each text, once each; ``stems`` has those of earlier calls, and gets the others.
+    def word_sets(self, text: str, places: Sequence[int], stems: dict[str, str]) -> list[frozenset[str]]:
+        """Return the words of each part of a text, once each; a part begins at each place but the last, which ends it.
 
-        >>> Lexical().word_sets(["Pools, pools!", "The pool."], {}) == [{"pool"}, {"pool"}]
+        ``stems`` has the stems of earlier calls, and gets the others.
+
+        >>> Lexical().word_sets("Pools, pools! The pool.", [0, 14, 23], {}) == [{"pool"}, {"pool"}]
         True
         """
         stop_words = _stop_words(self.stop_words)
-        sets = [set(_split(text)) - stop_words for text in texts]
+        lower = text.lower()
+        if len(lower) == len(text) and unicodedata.is_normalized("NFC", text):  # as nearly every text: places stay
+            sets = [set(_WORDS.findall(lower, first, last)) - stop_words for first, last in pairwise(places)]
+        else:
+            sets = [set(_split(text[first:last])) - stop_words for first, last in pairwise(places)]
         if self.stemmer == _NONE:
             return list(map(frozenset, sets))
         unknown = [word for word in set().union(*sets) if word not in stems]
