@@ -36,7 +36,6 @@ from karat.systems.answer._answerer import Passage
 from karat.systems.answer._quotes import find_quote
 from karat.systems.index import LexicalIndex
 
-_MODEL = tuple(option.name for option in fields(Model) if option.name != "backoff")
 _REPLIES = "answers.db"
 _ROLE = "answerer"
 
@@ -69,6 +68,7 @@ class Generating:
     model: str
     key_variable: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    proxy: str = ""
     temperature: float = 0.0
     seed: int | None = None
     max_tokens: int = 1024
@@ -100,7 +100,8 @@ class Generating:
 
     @cached_property
     def _model(self) -> Model:
-        return Model(**{name: getattr(self, name) for name in _MODEL})
+        names = [option.name for option in fields(Model) if hasattr(self, option.name)]
+        return Model(**{name: getattr(self, name) for name in names})
 
     @cached_property
     def _prompt(self) -> Prompt:
