@@ -60,6 +60,11 @@ def test_citation_stability(traces: tuple[Trace, ...], expected: float | str) ->
     assert value(traces, "CiteStability") == expected
 
 
+def test_one_answer_of_three_cites_more() -> None:
+    """All cite wifi, and any cites wifi and pool."""
+    assert value(ask((WIFI,), (WIFI,), (WIFI, POOL)), "CiteStability") == 1 / 2
+
+
 @pytest.mark.parametrize(
     ("traces", "expected"),
     [

@@ -224,9 +224,11 @@ def test_a_relevant_document_that_was_new(asked: str, expected: float | str) -> 
 
 
 def test_every_measure_of_traces_is_computed_by_hand_twice() -> None:
-    """A measure cannot be added without two cases in this file, or in that of citations; judges have their own."""
-    text = "".join(Path(__file__).with_name(f"test_{name}.py").read_text() for name in ("traced", "citations"))
-    computed = [row.name for row in MEASURES if row.traced and not row.kernel.__module__.endswith("._judged")]
+    """A measure cannot be added without two cases in these files; those of judges and labels are read, not computed."""
+    files = ("traced", "citations", "distances", "stability")
+    text = "".join(Path(__file__).with_name(f"test_{name}.py").read_text() for name in files)
+    read = ("._judged", "._trusted")
+    computed = [row.name for row in MEASURES if row.traced and not row.kernel.__module__.endswith(read)]
     assert [name for name in computed if len(re.findall(f'"{name}[@("]', text)) < 2] == []
 
 

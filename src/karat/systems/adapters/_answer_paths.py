@@ -23,8 +23,8 @@ class AnswerReader:
     counts as nothing.
 
     >>> reader = AnswerReader({"answer": "text", "citations": "sources"}, {"id": "chunk"})
-    >>> reader.read({"text": "It is free.", "sources": [{"chunk": "wifi:chunk:0"}, 2]}, hits=[])
-    Answer(text='It is free.', citations=[{'id': 'wifi:chunk:0'}, 2], hits=[], refused=False, tokens={}, cost=None)
+    >>> reader.read({"text": "It is free.", "sources": [{"chunk": "wifi:chunk:0"}, 2]}, hits=[]).citations
+    [{'id': 'wifi:chunk:0'}, 2]
     """
 
     def __init__(
