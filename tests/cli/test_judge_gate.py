@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +270,14 @@ def test_what_would_decide_and_what_it_would_cost(folder: Path, capsys: pytest.C
     if row["needed_queries"] is not None:
         more = 2 * (row["needed_queries"] - COUNT) * 2 * 2
         assert f"{row['needed_queries']:,} queries in place of {COUNT} (about {more:,} calls" in caveat
+
+
+def test_coverage_is_of_the_queries_that_a_measure_is_for() -> None:
+    """No judge can say how faithful an answer to a question without one is."""
+    evaluation = make_evaluation({"Faithfulness": np.array([math.nan, 1.0, 1.0, math.nan])})
+    policy = Policy(rules=(Rule(metric="coverage.Faithfulness", min=0.5),))
+    shares = [
+        decide(replace(evaluation, unanswerable=frozenset(left_out)), None, policy).checks[-1].current
+        for left_out in ((), ("q000",), ("q000", "q003"))
+    ]
+    assert shares == [pytest.approx(1 / 2), pytest.approx(2 / 3), 1.0]
