@@ -106,6 +106,7 @@ def test_perfect_is_exactly_one_and_nothing_is_exactly_zero() -> None:
     ("item", "name", "reason"),
     [
         (SILENT, "faithfulness", "no answer recorded"),
+        (Item(query="s", question="Is the spa open?", answer="\u200b"), "lexical_support", "no answer recorded"),
         (Item(query="q", question="?", refused=True), "faithfulness", "the answer was refused"),
         (Item(query="q", question="?", answer="!"), "answer_recall", "no reference answer in the golden set"),
         (Item(query="q", question="?", error="timed out", reference="A."), "context_precision", "the question failed"),

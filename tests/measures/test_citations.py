@@ -72,6 +72,10 @@ def value(trace: Trace, measure: str, query: str = "q") -> float | str | None:
         (SILENT, "CiteCoverage", "no answer recorded"),
         (cite(part(NOON, NOON + 5)), "CiteAccuracy", 0.0),  # ten bytes after it, but in the next section
         (cite(part(len(TEXT), len(TEXT) + 5)), "CiteAccuracy", 0.0),  # after the end of the document
+        (cite(part(10**6, 10**7)), "CiteAccuracy", 0.0),
+        (cite(part(10**6, 10**7), part(HOLD, HOLD + 4)), "CiteAccuracy", 1.0),
+        (cite(part(10**6, 10**7)), "AnchorDistance", "cites no document that has an anchor"),
+        (cite(Citation("spa", span=Span(10**6, 10**7))), "CiteConfusion", 1.0),  # a wrong place is no excuse
         (cite(part(HOLD - 30, HOLD - 28)), "CiteAccuracy", 0.0),  # in the section above
         (cite(part(HOLD - 8, HOLD - 6)), "CiteAccuracy", 1.0),  # the heading of the section is in the window
         (cite(part(HOLD - 8, HOLD - 6)), "CiteAccuracy(window=5)", 0.0),
@@ -159,3 +163,13 @@ def test_silence_is_no_answer_where_others_are_answered() -> None:
     traces = {"q": cite(part(HOLD, HOLD + 4)), "r": replace(SILENT, query="r")}
     scores = score_hits(golden, {"q": (), "r": SILENT.hits}, ["CiteCoverage", "WrongRefusal"], traces=traces)
     assert (scores.value("r", "CiteCoverage"), scores.value("r", "WrongRefusal")) == (0.0, 1.0)
+
+
+def test_bytes_that_a_document_does_not_have_support_nothing() -> None:
+    """Not even where the gold is the whole document, in which any other bytes do."""
+    gold = Judgment(query="q", target=Target(document="guide"), grade=3)
+    for cited, expected in ((part(10**6, 10**7), 0.0), (part(0, 5), 1.0)):
+        scores = score_hits(
+            replace(GOLDEN, judgments=(gold,)), {"q": ()}, ["CiteCoverage", "CiteAccuracy"], traces={"q": cite(cited)}
+        )
+        assert set(scores.mean().values()) == {expected}

@@ -82,6 +82,7 @@ def test_hits_with_stages_are_read_in_an_answer(tmp_path: Path) -> None:
         ({"id": "wifi:chunk:0", "span": [0, 5]}, Citation("wifi:chunk:0", "wifi", Span(0, 5))),
         ({"id": "c1", "document": "wifi", "offsets": (3, 5)}, Citation("c1", "wifi", Span(3, 5))),
         ({"document": "wifi", "section": "S.1"}, Citation("wifi", "wifi", None, "S.1")),
+        (Citation("wifi:chunk:0", "wifi", (0, 14)), CITED),  # type: ignore[arg-type]
     ],
 )
 def test_a_citation_may_be_written_in_many_ways(citation: Any, expected: Citation, tmp_path: Path) -> None:
@@ -102,6 +103,14 @@ def test_a_citation_may_be_written_in_many_ways(citation: Any, expected: Citatio
         (Answer(7, [], [HIT]), "the system answered 7"),  # type: ignore[arg-type]
         (Answer("Yes.", [], [HIT], cost=float("nan")), "the system reports nan as its cost"),
         (Answer("Yes.", [], [HIT], tokens={"input": "many"}), "the system reports {'input': 'many'} as its tokens"),  # type: ignore[dict-item]
+        (Answer("Yes.", [{"id": "a", "span": [0, 2**63]}], [HIT]), "is no range of bytes"),
+        (Answer("Yes.", [Citation("a", span=Span(0, 2**63))], [HIT]), "is no range of bytes"),
+        (Answer("Yes.", [Citation("a", section=5)], [HIT]), "section 5 is not text"),  # type: ignore[arg-type]
+        (Answer("Yes.", [], [HIT], cost=10**400), "as its cost"),
+        (Answer("Yes.", [], [HIT], tokens={"input": -5}), "the system reports {'input': -5} as its tokens"),
+        (Answer("Yes.", [], [HIT], tokens={"input": 10**400}), "as its tokens"),
+        (Answer("Yes \ud800.", [], [HIT]), "the system's answer is not valid Unicode: character 5 is '\\ud800'"),
+        (Answer("\u200b \u3164", [], [HIT]), "the system answered with an empty text"),
         (Answer("Yes.", [], "wifi"), "the system returned 'wifi', not a list of hits"),
         ({"text": "Yes.", "hits": [], "score": 1}, "the system returned an answer with ['score']"),
     ],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
     from karat.core._trace_draft import make_trace
-    from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
+    from karat.core._values import check_id, format_ms, is_blank, shorten, shorten_digest, unwrap
 
 __all__ = [
     "GRADES",
@@ -78,6 +78,7 @@ __all__ = [
     "document_of",
     "find_table_rows",
     "format_ms",
+    "is_blank",
     "list_documents",
     "list_scores",
     "make_hits",
@@ -95,7 +96,7 @@ _HOME = {
     "Bounds": "_bounds",
     "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
-    **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
+    **dict.fromkeys(("check_id", "format_ms", "is_blank", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
     **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from karat.core._errors import InputError
 
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+_FILLERS = "\u034f\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and marks that show nothing."""
 _DIGEST = len("sha256:") + 12
 
 
@@ -59,6 +63,15 @@ def check_id(value: object, source: str, line: int | None = None) -> str:
     if not text:
         raise InputError("an id is empty", source=source, line=line)
     return text
+
+
+def is_blank(text: str) -> bool:
+    r"""Return whether a text shows nothing: it is empty, or all of it is white space or characters without a shape.
+
+    >>> is_blank("\u200b \n"), is_blank("No.")
+    (True, False)
+    """
+    return all(c.isspace() or c in _FILLERS or unicodedata.category(c) in _HIDDEN for c in text)
 
 
 def unwrap(value: object) -> object:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from karat.chat import Dialogue, NotMeasurable, Part, Prompt, clean
+from karat.core import is_blank
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
 from karat.judges._replies import Claims, ClaimVerdicts
@@ -96,7 +97,7 @@ def require_answer(item: Item) -> str:
         raise NotMeasurable("the question failed")
     if item.refused:
         raise NotMeasurable("the answer was refused")
-    if not item.answer.strip():
+    if is_blank(item.answer):
         raise NotMeasurable("no answer recorded")
     return item.answer
 

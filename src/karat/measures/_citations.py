@@ -78,6 +78,13 @@ def _meets(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
     return place.start < wanted.end + window and wanted.start - window < place.end
 
 
+def _supports(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
+    """Return whether a citation meets something relevant; one of bytes that its document does not have never does."""
+    if cited.span is not None and asked.evidence.place(Target(document=cited.document, span=cited.span)) is None:
+        return False
+    return _meets(asked, cited, gold, window)
+
+
 def _in_anchor(asked: Asked, cited: Target) -> bool:
     return any(_is_in_section(asked, cited, anchor) for anchor in asked.gold.anchors)
 
@@ -118,7 +125,7 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
         return NO_ANSWER
     citations = list_citations(asked, first=first) if is_answered(asked) else ()
     return float(
-        any(_in_anchor(asked, cited) or any(_meets(asked, cited, gold) for gold in relevant) for cited in citations)
+        any(_in_anchor(asked, cited) or any(_supports(asked, cited, gold) for gold in relevant) for cited in citations)
     )
 
 
@@ -156,7 +163,7 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
     citations = list_citations(asked, first=first)
     return float(
         any(
-            _meets(asked, cited, gold, window) and _share_section(asked, cited, gold)
+            _supports(asked, cited, gold, window) and _share_section(asked, cited, gold)
             for cited in citations
             for gold in relevant
         )
@@ -386,7 +393,7 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
         return explain_silence(asked)
     relevant, citations = _list_relevant(asked, rel), list_citations(asked)
     wrong = [
-        _meets_any(asked, cited, asked.gold.negatives) and not _meets_any(asked, cited, relevant)
+        _meets_any(asked, cited, asked.gold.negatives) and not any(_supports(asked, cited, gold) for gold in relevant)
         for cited in citations
     ]  # fmt: skip
     return sum(wrong) / len(wrong) if wrong else "the answer cites nothing"

@@ -119,7 +119,10 @@ class Evidence:
             if target.section or target.block:
                 return target.section or section_of_block(target.block)
         document, span = self.golden.document_by_id.get(target.document), target.span
-        return outline(canonical(document.text)).section_of(span.start).id if document and span else ""
+        if document is None or not span:
+            return ""
+        parts = outline(canonical(document.text))
+        return parts.section_of(span.start).id if 0 <= span.start <= parts.size else ""
 
     def text(self, target: Target) -> str:
         """Return the text of a part of a document, or of all of it; "" if the golden set does not have it."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from karat.core import Answer, Citation, Hit, KaratError, Span, SystemFailed, check_id, document_of, shorten
+from karat.core import Answer, Citation, Hit, KaratError, Span, SystemFailed, check_id, document_of, is_blank, shorten
 from karat.net import hide_secrets
 from karat.systems._recording import read_telemetry
 
 _FIELDS = ("text", "answer", "citations", "hits", "refused", "tokens", "cost", "telemetry")
 _PARTS = ("id", "document", "span", "offsets", "section", "block")
 _MOST = 1000  # citations
+_LARGEST = 10**15
+"""No offset, number of tokens or cost is larger; run files refuse what is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,8 @@ def read_answer(answer: Answer, hits: Sequence[Hit]) -> ReadAnswer:
     text, refused = cast("Any", answer.text), cast("Any", answer.refused)
     if not isinstance(text, str) or not isinstance(refused, bool):
         raise SystemFailed(f"the system answered {shorten(answer.text)}, refused {shorten(answer.refused)}")
-    if not text.strip() and not refused:
+    _check_text(text)
+    if is_blank(text) and not refused:
         raise SystemFailed("the system answered with an empty text, and did not refuse; a refusal has refused=True")
     items = answer.citations
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
@@ -73,7 +75,7 @@ def read_answer(answer: Answer, hits: Sequence[Hit]) -> ReadAnswer:
 def _read_citation(item: object, number: int, hits: Sequence[Hit], by_id: Mapping[str, Hit]) -> Citation:
     try:
         if isinstance(item, Citation):
-            return item
+            return _check_citation(item)
         if isinstance(item, Hit):
             return _cite(item)
         if isinstance(item, int) and not isinstance(item, bool):
@@ -89,7 +91,28 @@ def _read_citation(item: object, number: int, hits: Sequence[Hit], by_id: Mappin
         raise SystemFailed(hide_secrets(f"citation {number} is {shorten(item)}: {error}")) from None
 
 
+def _check_text(text: str) -> None:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError as error:
+        found = shorten(text[error.start])
+        raise SystemFailed(
+            f"the system's answer is not valid Unicode: character {error.start + 1} is {found}"
+        ) from None
+
+
+def _check_citation(citation: Citation) -> Citation:
+    """Return a citation that was made elsewhere, with its parts checked; its span may be a pair of numbers."""
+    for name in ("document", "section", "block"):
+        if not isinstance(text := getattr(citation, name), str):
+            raise TypeError(f"{name} {shorten(text)} is not text")
+    span = None if citation.span is None else _read_span(citation.span)
+    return replace(citation, id=check_id(citation.id, ""), span=span)
+
+
 def _cite(hit: Hit) -> Citation:
+    if hit.span is not None and max(abs(hit.span.start), abs(hit.span.end)) > _LARGEST:
+        raise ValueError(f"no text has {shorten(hit.span)}")
     return Citation(hit.id, hit.document, hit.span, hit.section, hit.block)
 
 
@@ -107,10 +130,8 @@ def _read_record(record: Mapping[Any, Any], by_id: Mapping[str, Hit]) -> Citatio
 
 
 def _read_span(value: Any) -> Span:
-    if isinstance(value, Span):
-        return value
-    start, end = value
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+    start, end = (value.start, value.end) if isinstance(value, Span) else value
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= _LARGEST:
         raise ValueError(f"{shorten(value)} is no range of bytes")
     return Span(start, end)
 
@@ -120,12 +141,15 @@ def _read_cost(answer: Answer) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if answer.tokens:
         try:
-            facts["tokens"] = {str(name): int(count) for name, count in answer.tokens.items()}
-        except (AttributeError, TypeError, ValueError, OverflowError):
+            tokens = {check_id(name, ""): int(count) for name, count in answer.tokens.items()}
+            if not all(0 <= count <= _LARGEST for count in tokens.values()):
+                raise ValueError
+            facts["tokens"] = tokens
+        except (AttributeError, TypeError, ValueError, OverflowError, KaratError):
             raise SystemFailed(f"the system reports {shorten(answer.tokens)} as its tokens") from None
     cost = cast("Any", answer.cost)
     if cost is not None:
-        if not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+        if not isinstance(cost, int | float) or not 0 <= cost <= _LARGEST:
             raise SystemFailed(f"the system reports {shorten(cost)} as its cost")
         facts["cost"] = float(cost)
     return facts

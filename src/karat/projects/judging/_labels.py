@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Run, Trace, UsageError, shorten
+from karat.core import InputError, Run, Trace, UsageError, is_blank, shorten
 from karat.files import Reading, Row, refuse_input, write_file
 from karat.golden import pool_text
 from karat.judges import make_item
@@ -135,7 +135,7 @@ def sample_labels(project: Project, path: Path, output: Path, *, count: int, see
     if count < 1:
         raise UsageError(f"count={count}; draw at least one answer")
     run = read_any_run(path, project.golden)
-    answered = [trace for trace in run.traces if trace.answer.strip() and not trace.error]
+    answered = [trace for trace in run.traces if not is_blank(trace.answer) and not trace.error]
     if not answered:
         raise InputError("no question of the run has an answer", source=str(path))
     refuse_input(output)
