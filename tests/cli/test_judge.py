@@ -301,3 +301,14 @@ def test_a_run_that_is_killed_goes_on_and_repeats_no_call(
 
 def _identify(request: Request) -> str:
     return json.dumps(request.body, sort_keys=True)
+
+
+def test_an_evaluation_says_what_failures_would_make_of_means(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Measures that need an answer have no value for a question that failed; the gate counts it as the worst."""
+    configure(folder, system="Half")
+    assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
+    out = capsys.readouterr().out
+    assert "with what failed as the worst value, as in the gate: CiteFirst 0.5000\n" in out
+    configure(folder)
+    assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
+    assert "as in the gate" not in capsys.readouterr().out

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,10 @@ def test_labels_correct_the_mean_of_a_kind_judge(folder: Path, capsys: pytest.Ca
     labelled = dict(list(truth.items())[:40])
     write_labels(folder, {}, {})
     code, plain = gate(capsys, run)
-    assert (code, find_check(plain, "min")["outcome"]) == (0, "pass")
+    assert (code, find_check(plain, "min")["outcome"]) == (0, "inconclusive")  # by default no failure
+    configure(folder, gate=RULES)
+    assert find_check(gate(capsys, run)[1], "min")["outcome"] == "pass"
+    configure(folder, gate=LABELS + RULES)
     write_labels(folder, labelled, good_answers())
     code, document = gate(capsys, run)
     check = find_check(document, "min")
@@ -115,7 +120,54 @@ def test_labels_of_answers_that_changed_correct_nothing(folder: Path, capsys: py
     _, document = gate(capsys, run)
     changed = sum(str(i) in "0123" for i in range(COUNT))
     assert any(f"{changed} of {COUNT} labelled answers have changed since" in caveat for caveat in document["caveats"])
-    assert "corrected" not in find_check(document, "min")["reason"]
+    assert find_check(document, "min")["outcome"] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"answer": "Another one."}, f"{COUNT} of {COUNT} labelled answers have changed since"),
+        ({"query": "z"}, "no label of this judge is of an answer of the run"),
+        ({"judge": "refusal"}, "no label of this judge is of an answer of the run"),
+        ({"label": None}, "no label of this judge is of an answer of the run"),
+    ],
+)
+def test_labels_that_do_not_count_are_told_and_let_nothing_pass(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], problem: str
+) -> None:
+    """A floor that the judge alone would pass is inconclusive, and one that it fails stays a failure."""
+    run = make_run(folder, "Good", {query: [1.0] for query in NUMBERS})
+    rows = [{"query": query, "label": 1, "answer": answer} | change for query, answer in good_answers().items()]
+    rows = [row | {"annotator": str(number)} for number, row in enumerate(rows)]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, document = gate(capsys, run)
+    check = find_check(document, "min")
+    assert (check["outcome"], problem in check["reason"]) == ("inconclusive", True)
+    assert any(f"Faithfulness is not corrected by labels: {problem}" in caveat for caveat in document["caveats"])
+    write_scores(run, {query: [0.0] for query in NUMBERS})
+    assert find_check(gate(capsys, run)[1], "min")["outcome"] == "fail"
+
+
+def test_a_change_that_the_baseline_has_no_labels_for_is_not_let_pass() -> None:
+    """The judge sees no drop, and people were never asked about the baseline."""
+    scores = np.tile([1.0, 0.5], 20)
+    then = make_evaluation({"Faithfulness": scores})
+    now = make_evaluation({"Faithfulness": scores + 0.1, "PeopleLabel(name='faithfulness')": scores})
+    rules = Rule(metric="Faithfulness", min=0.5, max_drop_abs=0.05, non_inferior=True)
+    outcomes = {check.kind: check.outcome.value for check in decide(now, then, Policy(rules=(rules,))).checks}
+    assert {kind: outcomes[kind] for kind in ("min", "max_drop_abs", "non_inferior")} == {
+        "min": "pass", "max_drop_abs": "inconclusive", "non_inferior": "inconclusive",
+    }  # fmt: skip
+
+
+def test_labels_of_a_judge_that_does_not_exist(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would correct nothing, so that they are an error that names the judges."""
+    run = make_run(folder, "Good", {query: [1.0] for query in NUMBERS})
+    configure(folder, gate=LABELS.replace("faithfulness", "faithfulnes") + RULES)
+    assert main(["gate", str(run)]) == 2
+    error = capsys.readouterr().err
+    assert "there is no judge 'faithfulnes'" in error
+    assert "faithfulness" in error.split("known: ")[1]
 
 
 def test_a_rule_on_coverage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,3 +270,14 @@ def test_what_would_decide_and_what_it_would_cost(folder: Path, capsys: pytest.C
     if row["needed_queries"] is not None:
         more = 2 * (row["needed_queries"] - COUNT) * 2 * 2
         assert f"{row['needed_queries']:,} queries in place of {COUNT} (about {more:,} calls" in caveat
+
+
+def test_coverage_is_of_the_queries_that_a_measure_is_for() -> None:
+    """No judge can say how faithful an answer to a question without one is."""
+    evaluation = make_evaluation({"Faithfulness": np.array([math.nan, 1.0, 1.0, math.nan])})
+    policy = Policy(rules=(Rule(metric="coverage.Faithfulness", min=0.5),))
+    shares = [
+        decide(replace(evaluation, unanswerable=frozenset(left_out)), None, policy).checks[-1].current
+        for left_out in ((), ("q000",), ("q000", "q003"))
+    ]
+    assert shares == [pytest.approx(1 / 2), pytest.approx(2 / 3), 1.0]

@@ -18,13 +18,14 @@ from karat.core import (
     InputError,
     Judgment,
     Query,
+    Scores,
     Span,
     SystemFailed,
     Target,
     Trace,
     UsageError,
 )
-from karat.evaluation import evaluation_report, score_run, summarise_latency
+from karat.evaluation import average_variants, evaluation_report, score_run, summarise_latency
 from karat.evaluation._latency import falls_among_failed
 from karat.runs import Settings, make_run, read_run_file
 from karat.schema import to_json, to_plain
@@ -322,3 +323,14 @@ def test_the_rates_of_repeats_without_a_value_are_null():
     run = to_plain(evaluation_report(evaluation))["runs"][0]
     assert (run["noise"], run["trials"]["measures"]) == ({"R@5": None}, {"R@5": [None, None]})
     assert to_json(evaluation_report(evaluation))
+
+
+def test_reasons_of_wordings_are_not_mixed_up() -> None:
+    """Each table numbers its reasons by itself: what no wording has a value for has the reason of the first."""
+    empty: dict[str, dict[str, float]] = {"RR": {}, "AP": {}}
+    first = Scores.from_columns("mine", empty, queries=["q"], reasons={("q", "RR"): "refused", ("q", "AP"): "refused"})
+    other = Scores.from_columns("mine", empty, queries=["q"], reasons={("q", "RR"): "failed", ("q", "AP"): "refused"})
+    for tables in ((first, other), (other, first)):
+        scores, _ = average_variants({(number, 0): table for number, table in enumerate(tables)})
+        assert scores.missing("RR") == tables[0].missing("RR")
+        assert scores.missing("AP") == {"refused": 1}

@@ -228,6 +228,8 @@ def test_a_measure_may_point_down() -> None:
     assert (result.baseline, result.candidate) == (pytest.approx(0.2), pytest.approx(0.62))
     assert threshold(before, after, lower_is_better=True).outcome is Outcome.FAIL
     assert threshold(before, after).outcome is Outcome.PASS
+    pair = PairedScores(baseline=before, candidate=after, lower_is_better=True)
+    assert decide([pair], rng=rng())[0].reason.startswith("rose by 0.42, more than")
 
 
 def test_repeats_of_one_query_count_once() -> None:

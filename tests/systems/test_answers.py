@@ -110,3 +110,11 @@ def test_a_bad_answer_is_one_clear_error(answer: Any, message: str, tmp_path: Pa
     """It is the error of that question."""
     with pytest.raises(SystemFailed, match=re.escape(message)):
         ask(Answering(answer), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_answer_is_no_answer_and_no_refusal(text: str, tmp_path: Path) -> None:
+    """Else it would count as answered, with whatever it cites; a refusal may be without words."""
+    with pytest.raises(SystemFailed, match="an empty text, and did not refuse"):
+        ask(Answering(Answer(text, [1], [HIT])), tmp_path)
+    assert ask(Answering(Answer(text, [], [HIT], refused=True)), tmp_path).refused

@@ -90,6 +90,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         notes.append(bold(f"{len(run.failed):,} of {len(evaluation.traces):,} questions failed, and count as 0:"))
         notes += [f"  {printable(row.query)}: {escaped(row.error)[:200]}" for row in run.failed[:_SHOWN]]
         notes += ["  ..."] if len(run.failed) > _SHOWN else []
+    notes += _worst_means(evaluation, run)
     if run.unfound:
         shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
         more = ", ..." if len(run.unfound) > _SHOWN else ""
@@ -121,6 +122,18 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     if run.latency and evaluation.provenance.versions:  # the times of a run from elsewhere may mean anything
         notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes
+
+
+def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
+    """Return the means that leave failures out, as the gate computes them."""
+    from karat.gate import count_failures
+
+    if not run.failed and not any(cell.missing for cell in run.measures.values()):
+        return []
+    counted = count_failures(evaluation).means
+    means = {name: counted[name] for name in run.measures if name in counted}
+    changed = [f"{name} {number(mean)}" for name, mean in means.items() if mean != evaluation.means.get(name)]
+    return [f"with what failed as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
 
 
 def _depth(evaluation: Evaluation, measure: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -33,10 +34,12 @@ def command(folder: str, as_json: bool, **options: Any) -> None:
 
     Example: karat gain examples/hotel --documents new/
     """
+    from karat.cli._asking import importable
     from karat.cli._gain_text import gain_text
     from karat.diagnosis import measure_gain
     from karat.schema import to_json
 
+    importable(Path(folder))
     with Progress() as progress:
         document = measure_gain(
             folder,

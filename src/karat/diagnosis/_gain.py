@@ -258,8 +258,13 @@ def _choose_weights(
     for name, weight in chosen.items():
         if not 0 < weight < math.inf:
             raise UsageError(f"weight {name}={weight:g}; choose a number above 0")
-        if name != CONTEXT and Measure.parse(name).definition.higher_is_better is not True:
+        if name == CONTEXT:
+            continue
+        definition = Measure.parse(name).definition
+        if definition.higher_is_better is not True:
             raise UsageError(f"{name} is not a measure of which more is better, and says nothing of a gain")
+        if definition.traced:
+            raise UsageError(f"{name} is a measure of answers or traces; a gain is that of rankings, and of {CONTEXT}")
     notes = []
     if CONTEXT in chosen and not any(query.answer for query in golden.queries):
         del chosen[CONTEXT]

@@ -304,18 +304,21 @@ def _average(tables: Sequence[Scores]) -> Scores:
     if len(tables) == 1:
         return first
     total, count = np.zeros(first.values.shape), np.zeros(first.values.shape)
+    codes, reasons = np.zeros(first.values.shape, np.uint8), dict[str, int]()
     for table in tables:
         rows = [first.rows[query] for query in table.queries]
         has_value = ~np.isnan(table.values) & ~np.isin(table.queries, table.not_in_run)[:, None]
         total[rows] += np.where(has_value, table.values, 0.0)
         count[rows] += has_value
+        # Tables number their reasons differently; one without a query has 0 for it.
+        numbers = [0, *(reasons.setdefault(reason, len(reasons) + 1) for reason in table.reasons)]
+        codes[rows] = np.where(codes[rows] == 0, np.array(numbers, np.uint8)[table.codes], codes[rows])
     absent = set.intersection(*(set(table.not_in_run) for table in tables))
-    # A table without a query has code 0 for it, so that the maximum is the reason of a table that has the query.
-    codes = np.max([table.codes for table in tables], axis=0)
     return replace(
         first,
         values=np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0),
         codes=np.where(count > 0, 0, codes).astype(np.uint8),
+        reasons=tuple(reasons),
         not_in_run=tuple(query for query in first.queries if query in absent),
         judged_retrieved=sum(table.judged_retrieved or 0 for table in tables),
         bounds=_average_bounds(tables),

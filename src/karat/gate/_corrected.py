@@ -1,7 +1,8 @@
 """Checks on a judge's scores, corrected by people's labels: prediction-powered means and differences.
 
 Labelled answers have to be a random sample. Where some of them have changed since, they are not one any more: what
-changed is not labelled, and what is labelled has not changed. Then nothing is corrected, and the decision says so.
+changed is not labelled, and what is labelled has not changed. Then nothing is corrected, and the decision says so: what
+the judge alone would let pass is inconclusive, because the labels are there to check the judge.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference
 from karat.stats.trust import check_draw
 
 _CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
+_TESTS = ("significant_drop", "non_inferior")
+_NO_BASELINE_LABELS = "the baseline lacks labels of the same questions"
 _TIE = 1e-9
 _Both = tuple[Mapping[str, float], Mapping[str, float]]
 """Numbers by query, of the run and of the baseline."""
@@ -37,7 +40,12 @@ class Correction:
     unchanged: bool = False
     """Whether neither people nor the judge see any difference, so that there is no change to correct."""
     problem: str = ""
-    """Why labels are there and do not count."""
+    """Why there are labels, or a file for them, that do not count."""
+
+    @property
+    def change_problem(self) -> str:
+        """Why the change since the baseline is not corrected; empty if it is, or if there is no change."""
+        return self.problem or ("" if self.difference is not None or self.unchanged else _NO_BASELINE_LABELS)
 
 
 def label_column(metric: str) -> str:
@@ -51,19 +59,19 @@ def label_column(metric: str) -> str:
 
 
 def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Rule) -> Correction | None:
-    """Return what labels say about the measure of a rule; None where there are none."""
+    """Return what labels say about the measure of a rule; None if the project has no labels for it."""
     column = label_column(rule.metric) if rule.is_measure else ""
     if not column or column not in candidate.scores.measures:
         return None
     queries = select_queries(rule, candidate.segments)
     labels = _read_column(candidate, column, queries)
-    if not labels:
-        return None
     scores = _read_column(candidate, rule.metric, queries)
     labelled = [query for query in scores if query in labels]
     if lapsed := _count_lapsed(candidate, column, queries):
         total = lapsed + len(labelled)
         return Correction(problem=f"{lapsed} of {total} labelled answers have changed since, and need new labels")
+    if not labelled:
+        return Correction(problem="no label of this judge is of an answer of the run")
     if len(labelled) < LEAST_LABELS:
         return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed")
     rest = [value for query, value in scores.items() if query not in labels]
@@ -134,6 +142,21 @@ def correct_limit(check: Check, rule: Rule, correction: Correction) -> Check:
     return check
 
 
+def hold_back(check: Check, correction: Correction | None) -> Check:
+    """Return a check that passes by the judge alone as inconclusive, if labels should have corrected it and cannot.
+
+    A failure stays one, and so does a check that waits for a baseline.
+    """
+    if correction is None or check.outcome is not Outcome.PASS:
+        return check
+    limited = check.kind in ("min", "max")
+    problem = correction.problem if limited else correction.change_problem
+    if not problem or not (limited or check.kind in (*_CHANGES, *_TESTS)):
+        return check
+    reason = f"{check.reason}, by the judge alone: labels do not correct it ({problem})"
+    return replace(check, outcome=Outcome.INCONCLUSIVE, reason=reason)
+
+
 def _describe(mean: CorrectedMean) -> str:
     interval = f" ({mean.low:.4f} to {mean.high:.4f})" if math.isfinite(mean.low) else ""
     return f"{interval}: the judge's {mean.judge_mean:.4f}, corrected by {mean.labels} labels"
@@ -178,7 +201,5 @@ def find_label_problems(candidate: Evaluation, baseline: Evaluation | None, poli
         elif correction is None or baseline is None or correction.unchanged:
             continue
         elif rule.limits_change and correction.difference is None:
-            problems.append(
-                f"the change of {rule.name} is not corrected: the baseline lacks labels of the same questions"
-            )
+            problems.append(f"the change of {rule.name} is not corrected by labels: {_NO_BASELINE_LABELS}")
     return list(dict.fromkeys(problems))

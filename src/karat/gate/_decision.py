@@ -13,7 +13,7 @@ from karat.core import InputError, average, shorten
 from karat.evaluation import Evaluation, require_comparable
 from karat.gate._check import Check
 from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
-from karat.gate._corrected import Correction, correct_limit, decide_difference, find_correction
+from karat.gate._corrected import Correction, correct_limit, decide_difference, find_correction, hold_back
 from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
@@ -87,6 +87,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
         *_correct_limits(check_limits(candidate, baseline, policy, raw), policy, corrections),
         *_run_tests(candidate, baseline, policy, seed, corrections),
     ]
+    checks = [hold_back(check, corrections.get(check.name)) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):

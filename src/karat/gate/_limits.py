@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from karat.core import InputError, format_ms, shorten
+from karat.core import InputError, Measure, format_ms, shorten
 from karat.evaluation import Evaluation, Segments, cited_distances
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
@@ -47,10 +47,12 @@ def read_number(
 
 
 def _measure_scored(evaluation: Evaluation, measure: str) -> float:
-    """Return the share of the queries that have a value of a measure; NaN if nothing was asked."""
-    if measure not in evaluation.scores.measures or not evaluation.queries:
+    """Return the share of the queries that a measure is for which have a value of it; NaN if there are none."""
+    if measure not in evaluation.scores.measures:
         return math.nan
-    return len(evaluation.scores.present(measure)[0]) / len(evaluation.queries)
+    unanswerable, meant = evaluation.unanswerable, Measure.parse(measure).definition.queries
+    queries = [q for q in evaluation.queries if meant == "all" or (q in unanswerable) == (meant == "unanswerable")]
+    return len(evaluation.scores.present(measure, queries)[0]) / len(queries) if queries else math.nan
 
 
 def _measure_distance(evaluation: Evaluation, metric: str) -> float:

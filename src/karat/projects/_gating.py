@@ -26,7 +26,7 @@ from karat.gate import (
     read_policy,
 )
 from karat.golden import digest_texts, fingerprint, identify, sample
-from karat.measures import name_judge
+from karat.measures import JUDGED, name_judge
 from karat.projects._project import Project, open_project
 from karat.schema.judging import UncertaintyRow
 
@@ -159,6 +159,7 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Ev
 def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run, list[str]]:
     """Return a run with people's labels, and the measures that say how far its judges can be trusted."""
     judges = dict.fromkeys(filter(None, map(name_judge, measures)))
+    _require_judges(project.config.judges.labels, (*project.config.judges.rubrics, *judges))
     labels = {judge: path for judge, path in project.config.judges.labels.items() if judge in judges}
     if labels:
         from karat.projects.judging import attach_labels  # judges take longer to import than a gate to decide
@@ -167,6 +168,16 @@ def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run
     voted = {name for trace in run.traces for name in trace.opinions if name.startswith("noise:")}
     noisy = [judge for judge in judges if f"noise:{judge}" in voted]
     return run, [f"PeopleLabel(name={judge!r})" for judge in labels] + [f"JudgeNoise(name={name!r})" for name in noisy]
+
+
+def _require_judges(labels: Iterable[str], others: Iterable[str]) -> None:
+    """Raise InputError for labels of a judge that does not exist; ``others`` are judges beside karat's own."""
+    known = sorted({*map(name_judge, JUDGED - {"Rubric"}), *others})  # a rubric has a name of its own
+    for name in labels:
+        if name not in known:
+            raise InputError(
+                f"there is no judge {shorten(name)}", source="[judges.labels]", hint=f"known: {', '.join(known)}"
+            )
 
 
 def gate_evaluation(

@@ -55,4 +55,4 @@ def describe_floor(document: DecisionDocument) -> str:
         return f"words alone reach {shown}{partial}"
     shown = ", ".join(f"{share} of {name}" for name, share, _ in rated)
     (advice,) = advices
-    return f"words alone reach {shown}{partial}: {advice}, {_WHY[advice]}"
+    return f"words alone reach {shown}{partial}" + (f": {advice}, {_WHY[advice]}" if advice else "")

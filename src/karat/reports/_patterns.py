@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from karat.reports._words import count, format_number
 
 CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d{1,9})")
+_OF_RELEVANCE = re.compile(r"(P|R|RR|nDCG|Success|AP|CiteCoverage|CiteAccuracy)\b")
 NOTHING_FOUND = "no query found anything relevant"
 COMPARE_IDS = "compare the ids that the system gives with those of the golden set"
 ASK_FOR_MORE = "what is found is right, but most is missed: ask for more hits, or look at what is missed"
@@ -27,7 +28,8 @@ def hints(means: Mapping[str, float], unfound: int, queries: int, *, empty: int 
         return []
     if empty == queries:
         return [describe_no_hits(queries)]
-    if unfound == queries:
+    # A query counts as unfound if one of its wordings found nothing: then others may have.
+    if unfound == queries and not any(means[name] > 0 for name in means if _OF_RELEVANCE.match(name)):
         return [f"{NOTHING_FOUND}: {COMPARE_IDS} (karat eval --per-query, and the run file)"]
     lines = [
         f"{describe_incomplete(means, precision, recall)}: {ASK_FOR_MORE}"

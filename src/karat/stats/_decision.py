@@ -141,7 +141,7 @@ def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -
     if measure.changed == 0 and not measure.lost:
         return Outcome.PASS, f"none of {many} changed"
     if measure.dropped and adjusted <= measure.rule.alpha:
-        return Outcome.FAIL, f"dropped by {-measure.difference:.3g}, more than {margin} ({p})"
+        return Outcome.FAIL, f"{_name_move(measure)} by {-measure.difference:.3g}, more than {margin} ({p})"
     if measure.ruled_out:
         largest = max(-(measure.low or 0.0), 0.0)
         return (
@@ -160,9 +160,14 @@ def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -
     )
 
 
+def _name_move(measure: Evidence) -> str:
+    """Return where the mean went: a difference below 0 is worse, and up where lower is better."""
+    return "rose" if measure.candidate > measure.baseline else "dropped"
+
+
 def _describe_drop(measure: Evidence) -> str:
     """Return how the mean moved, and how large the true drop could be."""
-    moved = f"{'rose' if measure.difference > 0 else 'dropped'} by {abs(measure.difference):.3g}"
+    moved = f"{_name_move(measure)} by {abs(measure.difference):.3g}"
     moved = moved if abs(measure.difference) > TIE else "did not move"
     if measure.low is None and measure.units > 1:
         return f"the mean {moved}, and nobody knows what the {_count_lost(measure)} would have scored"

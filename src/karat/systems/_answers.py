@@ -53,6 +53,8 @@ def read_answer(answer: Answer, hits: Sequence[Hit]) -> ReadAnswer:
     text, refused = cast("Any", answer.text), cast("Any", answer.refused)
     if not isinstance(text, str) or not isinstance(refused, bool):
         raise SystemFailed(f"the system answered {shorten(answer.text)}, refused {shorten(answer.refused)}")
+    if not text.strip() and not refused:
+        raise SystemFailed("the system answered with an empty text, and did not refuse; a refusal has refused=True")
     items = answer.citations
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise SystemFailed(f"the system cites {shorten(items)}, not a list")
