@@ -200,6 +200,8 @@ NOBODY = "url = 'http://127.0.0.1:9/v1'\nmodel = 'm'"
         ("votes = 'two'", [], "[judges] votes = 'two' is of the wrong type"),
         (f"{NOBODY}\nbudget = 1.0", ["-j", "refusal"], "a budget of money needs prices"),
         (f"{NOBODY}\nprompts = {{ claims = 'mine.md' }}", ["-j", "faithfulness"], "mine.md"),
+        ("texts = 0", [], "[judges] texts = 0; choose 1 or more"),
+        (f"{NOBODY}\ninput_price = nan\nbudget = 1.0", ["-j", "refusal"], "input_price = nan; choose 0 to"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_before_anything_is_asked(
@@ -236,6 +238,18 @@ def test_opinions_of_another_run_do_not_count(folder: Path, capsys: pytest.Captu
     run.with_suffix(".opinions").write_text("nonsense\n")
     assert main(["eval", ".", "--run", str(run)]) == 2
     assert "is not an opinion" in capsys.readouterr().err
+
+
+def test_a_vote_that_is_there_twice_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would count twice, and as a judge that agrees with itself."""
+    assert main(["eval", "."]) == 0
+    assert main(["judge", "."]) == 0
+    (run,) = (folder / "runs").glob("*.jsonl")
+    opinions = run.with_suffix(".opinions")
+    opinions.write_text(opinions.read_text() + opinions.read_text().splitlines()[1] + "\n")
+    capsys.readouterr()
+    assert main(["eval", ".", "--run", str(run)]) == 2
+    assert "a second opinion of 'lexical_support' on query 'q0' with the same vote" in capsys.readouterr().err
 
 
 def test_opinions_are_no_run_and_go_with_their_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

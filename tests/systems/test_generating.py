@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,6 +212,16 @@ def test_it_is_configured_and_described_without_secrets(
         ({"kind": "model", "url": "http://x", "model": "m", "sentences": 3}, "has no key 'sentences'"),
         ({"kind": "model", "url": "http://x", "model": "m", "cache": "here"}, "has no key 'cache'"),
         ({"kind": "model", "url": "http://x", "model": "m", "hits": 0}, "hits = 0; choose 1 or more"),
+        (
+            {"kind": "model", "url": "http://x", "model": "m", "input_price": math.nan, "budget": 1.0},
+            "input_price = nan",
+        ),
+        ({"kind": "model", "url": "http://x", "model": "m", "retries": -1}, "retries = -1; choose 0 to 100"),
+        (
+            {"kind": "model", "url": "http://x", "model": "m", "requests_per_minute": 1e-300},
+            "requests_per_minute = 1e-300",
+        ),
+        ({"kind": "model", "url": "http://x", "model": "m", "headers": {"a b": "KEY"}}, "not the name of a header"),
     ],
 )
 def test_mistakes_in_the_table_are_told(table: dict[str, object], message: str) -> None:

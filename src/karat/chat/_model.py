@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,19 @@ _PROBE = {
     "required": ["ok"],
     "additionalProperties": False,
 }
+_HALF = re.compile("[\ud800-\udfff]")
 _MILLION = 1_000_000
+_MOST_TOKENS = 1_000_000_000
+_MOST_PRICE = 1_000_000_000
+_LIMITS = {
+    "max_tokens": (1, _MOST_TOKENS),
+    "temperature": (0, 2),
+    "timeout": (0.001, 86_400),
+    "retries": (0, 100),
+    "input_price": (0, _MOST_PRICE),
+    "output_price": (0, _MOST_PRICE),
+}
+"""The least and the most that an option can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +67,9 @@ class Model:
     def __post_init__(self) -> None:
         if not self.model:
             raise UsageError("the name of a model is missing; write it as in model = 'gpt-5-mini'")
-        if self.max_tokens < 1 or not 0 <= self.temperature <= 2:
-            raise UsageError(
-                f"max_tokens={self.max_tokens}, temperature={self.temperature}; choose 1 or more, and 0 to 2"
-            )
-        if min(self.input_price, self.output_price) < 0:
-            raise UsageError("a price is below 0")
+        for name, (least, most) in _LIMITS.items():
+            if not least <= (value := getattr(self, name)) <= most:  # also if it is not a number
+                raise UsageError(f"{name} = {shorten(value)}; choose {least:g} to {most:,}")
 
     @property
     def endpoint(self) -> Endpoint:
@@ -167,7 +177,10 @@ class Chat:
 
     def complete(self, body: dict[str, Any]) -> Completion:
         """Send a request, and return the reply; SystemFailed if there is none."""
-        return _read(self._client.post(body), self.role)
+        reply = _read(self._client.post(body), self.role)
+        if _HALF.search(reply.text):
+            raise SystemFailed(f"{self.role}: a reply with half a character (a lone surrogate), which is no text")
+        return reply
 
 
 def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
@@ -209,6 +222,6 @@ def _read(response: Any, role: str) -> Completion:
 def _read_usage(usage: Any) -> Usage | None:
     fields: dict[str, Any] = usage if isinstance(usage, dict) else {}
     sent, received = fields.get("prompt_tokens"), fields.get("completion_tokens")
-    if type(sent) is int and type(received) is int and sent >= 0 and received >= 0:
+    if type(sent) is int and type(received) is int and 0 <= min(sent, received) <= max(sent, received) <= _MOST_TOKENS:
         return Usage(sent, received)
-    return None
+    return None  # also for a number that no model has

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 import time
 
-from karat.core import UsageError
+from karat.core import UsageError, shorten
+
+_LEAST, _MOST = 0.001, 1_000_000
+"""Requests a minute: one in 17 hours, and more than any server takes."""
 
 
 class Pace:
@@ -15,8 +18,8 @@ class Pace:
     """
 
     def __init__(self, requests_per_minute: float | None = None) -> None:
-        if requests_per_minute is not None and not requests_per_minute > 0:
-            raise UsageError(f"requests_per_minute={requests_per_minute}; choose more than 0")
+        if requests_per_minute is not None and not _LEAST <= requests_per_minute <= _MOST:
+            raise UsageError(f"requests_per_minute = {shorten(requests_per_minute)}; choose {_LEAST} to {_MOST:,}")
         self._interval = 60 / requests_per_minute if requests_per_minute else 0.0
         self._next = 0.0
         self._lock = threading.Lock()

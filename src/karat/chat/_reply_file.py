@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.chat._model import RUNGS, Chat, Completion, Model, Usage
-from karat.core import InputError
+from karat.core import InputError, SystemFailed
 from karat.files import open_own
 
 _FORMAT = 1
@@ -38,15 +38,19 @@ class Replies:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path, self._lock = path, threading.Lock()
-        os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
+        self._path, self._lock, self._closed = path, threading.Lock(), False
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
             # A statement is its own transaction: what was written is there if the process dies.
             self._connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute("pragma synchronous = normal")
             self._prepare()
+        except OSError as error:
+            problem = f"cannot be used as a cache of replies: {error.strerror}"
+            hint = "move away what is in its place, or let karat write there"
+            raise InputError(problem, source=str(error.filename or path), hint=hint) from None
         except sqlite3.DatabaseError as error:
             raise self._refuse(error) from None
 
@@ -68,18 +72,24 @@ class Replies:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file. A thread that still asks gets SystemFailed, so that it spends nothing more."""
+        with self._lock:  # SQLite crashes if a connection is closed while another thread uses it
+            self._closed = True
+            self._connection.close()
+
+    def _execute(self, statement: str, values: tuple[Any, ...]) -> Any:
+        """Return the first row of what a statement returns."""
+        try:
+            with self._lock:
+                if self._closed:
+                    raise SystemFailed("the file of replies is closed")
+                return self._connection.execute(statement, values).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._refuse(error) from None
 
     def get(self, key: str) -> Completion | None:
         """Return a reply; None if it is not there."""
-        try:
-            with self._lock:
-                row = self._connection.execute(
-                    "select reply, sent, received from replies where key = ?", (key,)
-                ).fetchone()
-        except sqlite3.DatabaseError as error:
-            raise self._refuse(error) from None
+        row = self._execute("select reply, sent, received from replies where key = ?", (key,))
         if row is None:
             return None
         text, sent, received = row
@@ -89,11 +99,7 @@ class Replies:
         """Keep a reply; the first one stays if two processes have asked for the same."""
         usage = reply.usage
         values = (key, reply.text, *((None, None) if usage is None else (usage.sent, usage.received)))
-        try:
-            with self._lock:
-                self._connection.execute("insert or ignore into replies values (?, ?, ?, ?)", values)
-        except sqlite3.DatabaseError as error:
-            raise self._refuse(error) from None
+        self._execute("insert or ignore into replies values (?, ?, ?, ?)", values)
 
     def open_chat(self, model: Model, *, role: str = "judge") -> Chat:
         """Return a way to ask a model which knows from an earlier run how the server is asked for JSON."""

@@ -12,6 +12,7 @@ from karat.files import read_toml
 
 _FILES = ("prompts", "rubrics", "labels")
 _TABLES = ("headers", *_FILES)
+_COUNTS = ("concurrency", "votes", "texts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,4 +102,6 @@ def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
     if not isinstance(value, accepted) or isinstance(value, bool):
         shown = "(a secret?)" if key in ("url", "key_variable", "proxy") else shorten(value)
         raise InputError(f"{where} = {shown} is of the wrong type", source=source)
+    if key in _COUNTS and value < 1:
+        raise InputError(f"{where} = {value}; choose 1 or more", source=source)
     return value

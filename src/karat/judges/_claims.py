@@ -15,10 +15,13 @@ from karat.core import is_blank
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
 from karat.judges._replies import Claims, ClaimVerdicts
+from karat.text import words
 
 _MOST_CLAIMS = 100
 _AT_ONCE = 12
 """Claims in one message: models lose count of longer lists."""
+_LEAST_WORDS = 2
+"""Words of a quote, if the text has so many: a mark or a single word is in many texts."""
 _BLANKS = re.compile(r"\s+")
 
 
@@ -80,11 +83,13 @@ def check_numbers(numbers: Sequence[int], count: int, thing: str) -> str:
 
 
 def _quotes(quote: str, texts: Sequence[str], number: int) -> bool:
-    """Return whether a text has the quoted words; spacing, case and forms of characters do not count."""
+    """Return whether a text has the quoted words, two or more; spacing, case and forms of characters do not count."""
     if not 1 <= number <= len(texts):
         return False
-    words = _fold(quote)
-    return bool(words) and words in _fold(texts[number - 1])
+    text = _fold(texts[number - 1])
+    if len(words(quote)) < max(1, min(_LEAST_WORDS, len(words(text)))):
+        return False
+    return _fold(quote) in text
 
 
 def _fold(text: str) -> str:

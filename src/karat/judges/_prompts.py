@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from karat.chat import Prompt, parse_prompt
-from karat.core import UsageError, did_you_mean
+from karat.core import UsageError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 
@@ -24,11 +24,10 @@ def load_prompt(name: str, replaced: Mapping[str, Path] | None = None) -> Prompt
     >>> load_prompt("claims").version
     '1'
     """
+    if name not in (known := list_prompts()):
+        raise UsageError(f"there is no prompt {shorten(name)}{did_you_mean(name, known)}; known: {', '.join(known)}")
     if path := (replaced or {}).get(name):
         return parse_prompt(name, decode(read_bytes(path), str(path)), str(path))
-    if name not in (known := list_prompts()):
-        hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
-        raise UsageError(f"there is no prompt {name!r}{hint}")
     return _load_own(name)
 
 

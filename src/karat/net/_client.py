@@ -30,6 +30,8 @@ _WRONG_ADDRESS = frozenset({401, 403, 404, 405, 410, 415, 501})
 _MOST_BYTES = 1 << 26
 """Bytes of a response, unpacked: an answer to a question has kilobytes, and a batch of embeddings ten megabytes."""
 _SHOWN = 1000  # characters of a service's message
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""The name of a header, as RFC 9110 has it."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY_PART = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}")
 """A piece of a name that is rather a key, which somebody wrote where the name of its variable belongs."""
@@ -80,6 +82,8 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         self._check_proxy()
+        if (wrong := next((name for name in self.headers if not _TOKEN.fullmatch(name)), None)) is not None:
+            raise UsageError(f"{shorten(wrong)} is not the name of a header; write letters, digits and - only")
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -21,6 +21,7 @@ from karat.schema import OpinionDocument, OpinionHeader
 Key = tuple[str, int, int]
 """A query, a wording and a repeat."""
 _NO_VALUE = "not judged"
+_AGAIN = "judge the run again with 'karat judge'"
 NOISE = "noise:"
 """What an opinion's name begins with that says how far a judge contradicts itself."""
 
@@ -83,9 +84,21 @@ def read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
             number += 1
             opinions.append(msgspec.json.decode(line, type=OpinionDocument))
     except (msgspec.DecodeError, RecursionError) as error:
-        problem, hint = f"is not an opinion: {shorten(str(error))}", "judge the run again with 'karat judge'"
-        raise InputError(problem, source=str(path), line=number, hint=hint) from None
+        problem = f"is not an opinion: {shorten(str(error))}"
+        raise InputError(problem, source=str(path), line=number, hint=_AGAIN) from None
+    _refuse_repetition(opinions, path)
     return header, opinions
+
+
+def _refuse_repetition(opinions: Iterable[OpinionDocument], path: Path) -> None:
+    """Refuse a vote that is there twice: it would count twice in the mean, and as agreement."""
+    seen = set()
+    for number, own in enumerate(opinions, 2):
+        vote = (own.query, own.judge, own.paraphrase or 0, own.repeat or 0, own.vote or 0)
+        if vote in seen:
+            problem = f"has a second opinion of {shorten(own.judge)} on query {shorten(own.query)} with the same vote"
+            raise InputError(problem, source=str(path), line=number, hint=_AGAIN)
+        seen.add(vote)
 
 
 def _average(opinions: Iterable[OpinionDocument]) -> dict[Key, dict[str, float | str]]:

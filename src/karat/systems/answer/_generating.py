@@ -96,7 +96,8 @@ class Generating:
         if self.hits < 1:
             raise UsageError(f"[pipeline.answer] hits = {self.hits}; choose 1 or more")
         # Made now, so that a mistake is reported before the first question.
-        _ = self._model, self._prompt, Budget(self._model, most_calls=self.calls, most_money=self.budget)
+        _ = self._model.endpoint, self._prompt, Pace(self.requests_per_minute)
+        Budget(self._model, most_calls=self.calls, most_money=self.budget)
 
     @cached_property
     def _model(self) -> Model:
