@@ -107,6 +107,8 @@ def test_labels_of_both_runs_correct_the_change(folder: Path, capsys: pytest.Cap
         ([old[query] for query in queries[60:]], [new[query] for query in queries[60:]]),
     )
     assert check["difference"] == pytest.approx(expected.mean)
+    before = correct_mean(told, [old[query] for query in queries[:60]], [old[query] for query in queries[60:]]).mean
+    assert (check["baseline"], check["current"]) == (pytest.approx(before), pytest.approx(before + expected.mean))
     assert (code, check["outcome"]) == (0, "pass")
     (folder / "labels.jsonl").write_text("")
     code, document = gate(capsys, run)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy
 
-from karat.stats import LEAST_LABELS, correct_mean
+from karat.stats import LEAST_LABELS, correct_difference, correct_mean
 
 N = 1000
 
@@ -65,6 +65,25 @@ def test_few_labels_stand_alone_and_equal_labels_leave_doubt() -> None:
         correct_mean([1, 0], [1], [1])
     with pytest.raises(ValueError, match="not a number"):
         correct_mean([1, math.nan], [1, 1], [1])
+
+
+def test_where_everything_is_labelled_the_labels_are_the_mean() -> None:
+    """21 of 28 are good: .75, though two items are added for the interval, which stays from 0 to 1."""
+    y, none = np.repeat([1.0, 0.0], [21, 7]), np.array([])
+    result = correct_mean(y, np.full(28, 0.9), none)
+    assert (result.mean, result.judge_mean) == (0.75, pytest.approx(0.9))
+    assert result.low < 0.75 < result.high
+    best = correct_mean(np.ones(28), np.ones(28), none)
+    assert (best.mean, best.high, best.low < 1) == (1.0, 1.0, True)
+    assert correct_mean(np.repeat([1.0, 0.0], [29, 1]), np.full(30, 0.5), np.full(9, 0.5)).high == 1.0
+    worse = np.repeat([1.0, 0.0], [14, 14])
+    change = correct_difference((y, worse), (y, y), (none, none))
+    assert change.mean == -0.25
+    assert (change.low + change.high) / 2 == pytest.approx(-0.25)
+    up = correct_difference((np.full(28, 0.25), np.tile([0.25, 0.75], 14)), (y, y), (none, none))
+    assert (up.mean, up.low > 0) == (0.25, True)
+    rare = correct_difference((np.full(28, 0.25), np.append(np.full(27, 0.25), 0.5)), (y, y), (y, y))
+    assert rare.low < 0  # a difference may be below 0, whatever those of the labels are
 
 
 def yes_sayer(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, float]:

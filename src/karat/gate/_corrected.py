@@ -37,6 +37,8 @@ class Correction:
     mean: CorrectedMean | None = None
     difference: CorrectedMean | None = None
     """Of the run less the baseline; None without labels of both."""
+    before: float = math.nan
+    """The corrected mean of the baseline over the same questions, if there is a difference."""
     unchanged: bool = False
     """Whether neither people nor the judge see any difference, so that there is no change to correct."""
     problem: str = ""
@@ -83,9 +85,9 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
     told = {} if baseline is None else _read_column(baseline, column, queries)
     if before and _is_same(scores, before) and _is_same(labels, told):
         return Correction(mean=mean, unchanged=True)
-    return Correction(
-        mean=mean, difference=_correct_change((scores, before), (labels, told), baseline, column, queries)
-    )
+    if baseline is None or _count_lapsed_of(baseline, column, queries):
+        return Correction(mean=mean)
+    return _correct_change(mean, (scores, before), (labels, told))
 
 
 def _is_same(now: Mapping[str, float], then: Mapping[str, float]) -> bool:
@@ -104,24 +106,23 @@ def _count_lapsed(evaluation: Evaluation, column: str, queries: Sequence[str] | 
     return sum(evaluation.scores.reason(query, column) == LAPSED for query in names)
 
 
-def _correct_change(
-    scores: _Both, labels: _Both, baseline: Evaluation | None, column: str, queries: Sequence[str] | None
-) -> CorrectedMean | None:
-    """Return the corrected difference; None unless the baseline has labels of enough of the same questions."""
-    if baseline is None or _count_lapsed_of(baseline, column, queries):
-        return None
+def _correct_change(mean: CorrectedMean, scores: _Both, labels: _Both) -> Correction:
+    """Return the correction of a mean, and of its change if the baseline has labels of enough of the questions."""
     (now, before), (labelled_now, told) = scores, labels
     both = [query for query in now if query in before]
     labelled = [query for query in both if query in labelled_now and query in told]
     if len(labelled) < LEAST_LABELS:
-        return None
+        return Correction(mean=mean)
     drawn = set(labelled)
     rest = [query for query in both if query not in drawn]
-    return correct_difference(
-        ([told[query] for query in labelled], [labelled_now[query] for query in labelled]),
-        ([before[query] for query in labelled], [now[query] for query in labelled]),
-        ([before[query] for query in rest], [now[query] for query in rest]),
+    old_labels, old_scores = [told[query] for query in labelled], [before[query] for query in labelled]
+    others = [before[query] for query in rest]
+    change = correct_difference(
+        (old_labels, [labelled_now[query] for query in labelled]),
+        (old_scores, [now[query] for query in labelled]),
+        (others, [now[query] for query in rest]),
     )
+    return Correction(mean=mean, difference=change, before=correct_mean(old_labels, old_scores, others).mean)
 
 
 def _count_lapsed_of(baseline: Evaluation, column: str, queries: Sequence[str] | None) -> int:
@@ -136,7 +137,8 @@ def correct_limit(check: Check, rule: Rule, correction: Correction) -> Check:
         return replace(check, outcome=own.outcome, reason=f"{own.reason}{_describe(mean)}", current=mean.mean)
     change = correction.difference
     if check.kind in _CHANGES and change is not None and check.limit is not None and check.baseline is not None:
-        own = check_change(rule, check.kind, check.baseline + change.mean, check.baseline, check.limit)
+        before = correction.before
+        own = check_change(rule, check.kind, before + change.mean, before, check.limit)
         told = f", corrected by {change.labels} labels (the judge says {change.judge_mean:+.4f})"
         return replace(own, reason=f"{own.reason}{told}")
     return check

@@ -9,7 +9,7 @@ from itertools import chain, compress
 
 import numpy as np
 
-from karat.core import InputError, average, shorten
+from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, require_comparable
 from karat.gate._check import Check
 from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
@@ -157,7 +157,7 @@ def _run_tests(
             )
             checks.append(fail_missing(rule, kind, None, f"{reason}: record it again", now))
         elif (correction := corrections.get(rule.name)) is not None and correction.difference is not None:
-            labelled.append((rule, correction.difference, average(pairs.before, scale_of(rule.metric))))
+            labelled.append((rule, correction.difference, correction.before))
         else:
             scored = len(baseline.scores.present(rule.metric, queries)[0])
             tested.append((rule, pairs, _note_lost(scored - len(pairs))))

@@ -78,13 +78,28 @@ def correct_mean(
 
     ``judged`` has the judge's score of each labelled item, and ``others`` its scores of the items without a label. The
     labelled items have to be drawn at random. Labels are ``two_valued`` if all of them are 0 or 1, unless that is said.
-    For the difference of two runs pass the differences of each query.
+    If every item is labelled, it is the mean of the labels. If labels and scores are from 0 to 1, so are mean and
+    interval. For two runs there is :func:`correct_difference`.
 
     >>> result = correct_mean([1, 0] * 20, [0.9, 0.3] * 20, [0.9] * 80 + [0.3] * 120)
     >>> round(result.mean, 3), round(result.weight, 2)
     (0.445, 1.0)
     """
     y, f, rest = (np.asarray(values, dtype=np.float64) for values in (labels, judged, others))
+    result = _estimate(y, f, rest, two_valued, confidence)
+    if not len(y) or not all(((values >= 0) & (values <= 1)).all() for values in (y, f, rest)):
+        return result
+    mean, low, high = (min(max(value, 0.0), 1.0) for value in (result.mean, result.low, result.high))
+    return replace(result, mean=mean, low=low, high=high)
+
+
+def _estimate(
+    y: NDArray[np.float64],
+    f: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    two_valued: bool | None,
+    confidence: float,
+) -> CorrectedMean:
     _check(y, f, rest)
     if two_valued is None:
         two_valued = bool(np.isin(y, (0.0, 1.0)).all())
@@ -93,12 +108,14 @@ def correct_mean(
     reason = _refuse_judge(y, rest)
     if not len(y):
         return CorrectedMean(mean=math.nan, low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
-    if two_valued or (len(y) and np.ptp(y) == 0):  # equal labels would make an interval without width
+    own = float(y.mean())
+    if two_valued or np.ptp(y) == 0:  # equal labels would make an interval without width
         y, f = np.append(y, _PAIRS[:, 0]), np.append(f, _PAIRS[:, 1])
     if len(y) < 2:
         return CorrectedMean(mean=float(y[0]), low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
     weight = 0.0 if reason else _weigh(y, f, rest)
-    mean = float(y.mean() + (weight * (rest.mean() - f.mean()) if weight else 0.0))
+    # What is added widens the interval; where nothing is left to estimate, it has no part in the mean.
+    mean = float(y.mean() + (weight * (rest.mean() - f.mean()) if weight else 0.0)) if len(rest) else own
     variance = float(np.var(y - weight * f, ddof=1)) / len(y)
     if weight:
         variance += weight**2 * float(np.var(rest, ddof=1)) / len(rest)
@@ -118,7 +135,7 @@ def correct_difference(labels: Runs, judged: Runs, others: Runs, *, confidence: 
 
     The arguments are those of :func:`correct_mean`, each of the baseline and of the run. If labels are 0 and 1, few of
     their differences are not 0, and a sample may by chance have too few: then two pairs are added on which people and
-    judge see the opposite change.
+    judge see the opposite change. If every item is labelled, the mean is that of the labels' differences.
 
     >>> same = [1.0, 0.0] * 20
     >>> result = correct_difference((same, same), (same, same), (same * 3, same * 3))
@@ -128,11 +145,14 @@ def correct_difference(labels: Runs, judged: Runs, others: Runs, *, confidence: 
     two_valued = all(bool(np.isin(np.asarray(values, np.float64), (0.0, 1.0)).all()) for values in labels)
     y, f, rest = (np.subtract(np.asarray(now, np.float64), np.asarray(then, np.float64)) for then, now in
                   (labels, judged, others))  # fmt: skip
-    count, own = len(y), float(np.concatenate([f, rest]).mean()) if len(f) + len(rest) else math.nan
+    count, plain, own = len(y), y, float(np.concatenate([f, rest]).mean()) if len(f) + len(rest) else math.nan
     if count >= LEAST_LABELS and (two_valued or np.ptp(y) == 0):
         y, f = np.append(y, [1.0, -1.0]), np.append(f, [-1.0, 1.0])
-    result = correct_mean(y, f, rest, two_valued=False, confidence=confidence)
-    return replace(result, labels=count, judge_mean=own)
+    result = _estimate(y, f, rest, False, confidence)  # noqa: FBT003
+    shift = float(plain.mean()) - result.mean if count and not len(rest) else 0.0
+    return replace(
+        result, mean=result.mean + shift, low=result.low + shift, high=result.high + shift, labels=count, judge_mean=own
+    )
 
 
 def _check(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> None:
