@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from karat.judges import (
     Opinion,
     grade_by_overlap,
     judge_items,
+    lexical_support,
     load_prompt,
     make_rubric_judge,
     prefer,
@@ -161,6 +163,23 @@ def test_a_function_that_does_not_score_is_told() -> None:
     with pytest.raises(SystemFailed, match="no such model"):
         score_pairs(lambda _: (_ for _ in ()).throw(ValueError("no such model")), [("a", "b")], 1.0)
     assert judge(Bench(entails=lambda _: []), "entailment", Item(query="q", question="?", answer="Yes."))[0].value == 0
+
+
+def test_a_long_sentence_takes_no_room_that_grows_with_its_square() -> None:
+    """Twenty thousand words in one sentence; a table of them all, a bit for each pair, has 25 million bytes."""
+    words = [str(number).translate(str.maketrans("0123456789", "bcfghjkmnp")) for number in range(20_000)]
+    tracemalloc.start()
+    try:
+        low = lexical_support(" ".join(words), " ".join(words[:20]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 18_000_000
+    assert 0 < low < 0.001  # twenty of twenty thousand words, of which those that are missing weigh more
+    long = " ".join(words[:5000])
+    assert lexical_support(long, long) == pytest.approx(1.0)
+    turned = lexical_support(" ".join(reversed(words[:5000])), long)
+    assert turned == pytest.approx(0.6, abs=0.001)  # all words, no pair, and one to three words in order
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[a-z]+")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)([.,]) (?=\d{3}\b)")
 _NAME = re.compile(r"[A-Z][\w'-]*")
 _WINDOW = 3  # sentences
+_LONGEST = 2048  # words of which the order is compared at once
 _LEAST_WEIGHT = 0.05
 _PENALTY = 0.25
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -194,19 +195,34 @@ def _list_names(claim: str) -> list[str]:
 
 
 def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence; of two long texts that of their parts, which is no larger.
+
+    What takes time is the length of one text by that of the other. So texts that are both longer than ``_LONGEST`` are
+    cut into as many parts each, and every part is held against the one in the same place.
+    """
+    short, long = sorted((first, second), key=len)
+    parts = -(-len(long) // _LONGEST) if len(short) > _LONGEST else 1
+    return sum(_align(_cut(short, i, parts), _cut(long, i, parts)) for i in range(parts))
+
+
+def _cut(tokens: Sequence[str], number: int, parts: int) -> Sequence[str]:
+    return tokens[len(tokens) * number // parts : len(tokens) * (number + 1) // parts]
+
+
+def _align(short: Sequence[str], long: Sequence[str]) -> int:
     """Return the length of the longest common subsequence, with the rows of its table as the bits of a number.
 
     Hyyrö, Bit-parallel LCS-length computation revisited, 2004.
 
-    >>> _common_length("a b c d".split(), "a x c b d".split())
+    >>> _align("a b c d".split(), "a x c b d".split())
     3
     """
     places: dict[str, int] = {}
-    for place, token in enumerate(first):
+    for place, token in enumerate(short):
         places[token] = places.get(token, 0) | 1 << place
-    full = (1 << len(first)) - 1
+    full = (1 << len(short)) - 1
     row = full
-    for token in second:
+    for token in long:
         match = row & places.get(token, 0)
         row = ((row + match) | (row - match)) & full
-    return len(first) - row.bit_count()
+    return len(short) - row.bit_count()
