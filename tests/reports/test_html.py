@@ -90,6 +90,17 @@ def test_lead_says_what_was_proved(outcome: str, exit_code: int, baseline: dict[
     ] == [said]
 
 
+def test_a_floor_in_doubt_waits_for_no_baseline() -> None:
+    """It needs labels or judgments: whether anything got worse is another question."""
+    document = make_document(outcome="inconclusive") | {"baseline": None}
+    document["checks"] = [{"metric": "Faithfulness", "kind": "min", "outcome": "inconclusive", "reason": "no labels"}]
+    (lead,) = (
+        text for attributes, text in Page(render_html(typed(document))).all("p") if attributes.get("class") == "lead"
+    )
+    assert "not known whether Faithfulness would keep the limit" in lead
+    assert lead.endswith("What would decide: labels or judgments, as the checks say.")
+
+
 def test_long_lists_of_checks_are_folded_not_lost() -> None:
     """Of thirty failures twelve are seen at once, and the others behind a line that counts them."""
     document = sample()

@@ -18,6 +18,7 @@ _REMEDIES = {
 }
 """What would decide an operational rule, by its kind."""
 _TESTS = ("non_inferior", "significant_drop")
+_FLOORS = ("min", "max")
 _NAMED = 6
 _TIE = 1e-9
 
@@ -102,7 +103,9 @@ def explain_outcome(document: DecisionDocument) -> Iterator[str]:
 def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
     """Yield what is not known, what was observed, how large a drop could be, and what would decide."""
     unsure = [check for check in document.checks if check.outcome == "inconclusive"]
-    names = _join(name_check(check) for check in unsure if check.kind not in OPERATIONS)
+    names = _join(name_check(check) for check in unsure if check.kind not in (*OPERATIONS, *_FLOORS))
+    if floors := _join(name_check(check) for check in unsure if check.kind in _FLOORS):
+        yield f"it is not known whether {floors} would keep the limit if all labels and judgments were there"
     if document.baseline is None and names:
         yield f"there is no baseline yet, so it is not known whether {names} got worse"
     elif names:
@@ -125,10 +128,11 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
 def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
     """Return what each of the unknowns needs: all of it is needed."""
     remedies = [_REMEDIES[check.kind] for check in unsure if check.kind in ("unasked", "removed", "new", "moved")]
+    floors = ["labels or judgments, as the checks say"] if any(check.kind in _FLOORS for check in unsure) else []
+    tested = [check for check in unsure if check.kind not in (*OPERATIONS, *_FLOORS)]
     if document.baseline is None:
-        return "; ".join(remedies) or "a baseline"
-    remedies += [_REMEDIES[check.kind] for check in unsure if check.kind == "empty"]
-    tested = [check for check in unsure if check.kind not in OPERATIONS]
+        return "; ".join([*remedies, *floors, *(["a baseline"] if tested and not remedies else [])]) or "a baseline"
+    remedies += [*(_REMEDIES[check.kind] for check in unsure if check.kind == "empty"), *floors]
     return "; ".join([*remedies, *([_describe_evidence(document, tested)] if tested else [])])
 
 
