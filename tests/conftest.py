@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -19,7 +20,6 @@ from clocks import Clock
 from dealing import deal
 from karat.systems.embed import Granite
 from kept_vectors import find_kept, keep, lay_out
-from tracing import TracedCalls
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,19 +46,10 @@ SLOW_FIXTURES = {
 """They install, start a browser or a compiler, copy the repository, compile a schema, or run a test suite."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(TracedCalls())
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
     """Look for no examples in the docstrings of tests: there are none, and it takes a second in each worker."""
     return [collector for collector in (yield) if type(collector) is pytest.Module]
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: some wait for a browser, a server or pip."""
-    return (os.cpu_count() or 1) + 1
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -70,7 +61,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     if item.get_closest_marker("calibration") or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.slow)
     if item.get_closest_marker("slow") or is_hypothesis_test(getattr(item, "obj", None)):
-        item.add_marker(pytest.mark.untraced)
+        item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Run what is left out of the coverage without any tracer.
+
+    In a worker of xdist pytest-cov starts two of them, and pauses only one.
+    """
+    tracer = sys.gettrace()
+    if item.get_closest_marker("no_cover"):
+        sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
 
 
 TRACED_CASES = 3
@@ -84,7 +90,7 @@ def leave_cases_out(items: list[pytest.Item]) -> None:
         test = item.path, getattr(item, "originalname", item.name)
         cases[test] += 1
         if cases[test] > TRACED_CASES:
-            item.add_marker(pytest.mark.untraced)
+            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
