@@ -79,7 +79,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
-TRACED_CASES = 3
+TRACED_CASES = 12
 """How many cases of one test are traced for the coverage, which doubles their time. The others hardly add a line."""
 
 
