@@ -249,7 +249,10 @@ def _judging_seeds(folder: Path) -> Iterator[Case]:
     own = write_run(folder / "judged.jsonl")
     query = RUN.traces[0].query
     votes: tuple[float | None, ...] = (1.0, 0.5, None)
-    opinions = [OpinionDocument(query=query, judge="faithfulness", value=value, reason="no JSON") for value in votes]
+    opinions = [
+        OpinionDocument(query=query, judge="faithfulness", value=value, reason="no JSON", vote=vote)
+        for vote, value in enumerate(votes)
+    ]
     write_opinions(folder / "judged.opinions", digest_run(own), "faithfulness:m@1", opinions)
     files = {"run.jsonl": own, "run.opinions": (folder / "judged.opinions").read_bytes()}
     yield Case(kind="opinions", files=files)
