@@ -108,7 +108,7 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 
 def _say_outdated(project: Project, run: Run) -> None:
-    """Say that the newest run of a project was not made by its system as it is now."""
+    """Report that the newest run of a project was not made by its system as it is now."""
     from karat.cli._asking import importable
     from karat.projects.saved_runs import describe_outdated
 

@@ -31,7 +31,7 @@ def command(
     threshold: float | None,
     as_json: bool,
 ) -> None:
-    """Say how far the judge of a run agrees with LABELS: a file of 'karat judge sample' in which "label" is filled in.
+    """Show how far the judge of a run agrees with LABELS: a file of 'karat judge sample' in which "label" is filled in.
 
     Every number has its interval, and stands beside how far people agree with each other and what a judge would reach
     that always says the same. The mean over all answers is corrected by the labels.

@@ -25,7 +25,7 @@ _WORDS = {"system": "noisy system", "judge": "noisy judge", "both": "both", "unk
 @click.option("--golden", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(runs: tuple[str, ...], judge: str, tolerance: float, folder: str | None, as_json: bool) -> None:
-    """Say which queries are stable, have a noisy system or a noisy judge, from RUNs of the same system.
+    """Show which queries are stable, have a noisy system or a noisy judge, from RUNs of the same system.
 
     Votes on one answer differ by the judge alone; what the answers of several RUNs, or repeats, add to that is the
     system. All RUNs have to be judged by the same judge, with several votes.
