@@ -67,7 +67,7 @@ class LoggedHit(Struct, frozen=True, array_like=True, gc=False):
 class LoggedQuery(Struct, frozen=True, array_like=True, tag="query"):
     """A query that was asked, and what came back.
 
-    >>> query = LoggedQuery("1", 1.7e9, "wifi password", hits=(LoggedHit("wifi", 1), LoggedHit("pool", 2)))
+    >>> query = LoggedQuery("1", 1.7e9, "wifi password", hits=(LoggedHit("wifi", 1), LoggedHit("pool", 2)), count=2)
     >>> query.documents, query.rank_of("pool"), query.rank_of("spa")
     (('wifi', 'pool'), 2, None)
     """
@@ -112,6 +112,8 @@ class LoggedQuery(Struct, frozen=True, array_like=True, tag="query"):
     """What the system itself says of the quality of its hits."""
     attributes: dict[str, Any] = {}
     """What else was recorded, as JSON values."""
+    count: int | None = None
+    """How many hits came back. 0 is nothing found; None is not known, because nobody recorded what came back."""
 
     @property
     def documents(self) -> tuple[str, ...]:
