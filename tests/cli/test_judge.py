@@ -300,7 +300,7 @@ def test_a_run_that_is_killed_goes_on_and_repeats_no_call(
         again = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=600)
         assert json.loads(again.stdout)["measures"] == report["measures"]
     assert [row["mean"] for row in report["measures"]] == [1.0, 1.0]
-    assert [row["scored"] for row in report["measures"]] == [250, 250]
+    assert [row["scored"] for row in report["measures"]] == [125, 125]
 
 
 def _identify(request: Request) -> str:
