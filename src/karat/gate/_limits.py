@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from karat.core import InputError, Measure, format_ms, shorten
 from karat.evaluation import Evaluation, Segments, cited_distances
@@ -13,6 +14,8 @@ from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hi
 from karat.gate._policy import DISTANCES, LIMITS, Policy, Rule
 from karat.measures import interpolate
 from karat.stats import Outcome
+
+_NOT_MEASURED = ", and what is not measured does not pass"
 
 
 def select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
@@ -175,8 +178,15 @@ def fail_missing(
     """Return a failed check of a number that is missing in the run or in the baseline."""
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
-        reason=f"{reason}, and what is not measured does not pass",
+        reason=f"{reason}{_NOT_MEASURED}",
     )  # fmt: skip
+
+
+def explain_missing(check: Check, why: str) -> Check:
+    """Return a check that failed for want of a number with the reason why it is missing, if that is known."""
+    if not why or check.outcome is not Outcome.FAIL or not check.reason.endswith(_NOT_MEASURED):
+        return check
+    return replace(check, reason=f"{why}{_NOT_MEASURED}")
 
 
 def defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
