@@ -92,4 +92,4 @@ def write_scores(run: Path, scores: Mapping[str, Sequence[float | None]], judge:
             more: dict[str, Any] = {"vote": vote} if vote else {}
             more |= {"reason": "no JSON"} if value is None else {}
             opinions.append(OpinionDocument(query=query, judge=judge, value=value, **more))
-    write_opinions(opinions_path(run), digest_run(run.read_bytes()), f"{judge}:m@1", opinions)
+    write_opinions(opinions_path(run), digest_run(run.read_bytes()), {judge: f"{judge}:m@1"}, opinions)

@@ -38,6 +38,10 @@ def judge_text(report: JudgeReport) -> str:
     ]
     parts += [BLIND[row.measure] for row in report.measures if row.measure in BLIND]
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
+    if report.kept:
+        parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")
+    if report.replaced:
+        parts.append(f"nothing was kept: {escaped(report.replaced)}")
     return "\n".join(parts)
 
 

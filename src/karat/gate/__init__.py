@@ -16,6 +16,7 @@ from karat.gate._comparison import (
     pair_scores,
     scale_of,
 )
+from karat.gate._corrected import lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._growth import describe_growth, list_queries
@@ -58,6 +59,7 @@ __all__ = [
     "find_uncertainty",
     "hold_at_bounds",
     "is_baseline",
+    "lacks_baseline_labels",
     "list_queries",
     "lower_is_better",
     "make_generator",

@@ -16,6 +16,8 @@ from karat.gate._unanswered import count_refusals, count_silent, describe_silent
 from karat.measures import interpolate
 from karat.stats import Outcome
 
+_NOT_MEASURED = ", and what is not measured does not pass"
+
 
 def select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
     """Return the queries of a rule's segment, None for all of them; a segment that no query has is an error."""
@@ -218,8 +220,15 @@ def fail_missing(
     """Return a failed check of a number that is missing in the run or in the baseline."""
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
-        reason=f"{reason}, and what is not measured does not pass",
+        reason=f"{reason}{_NOT_MEASURED}",
     )  # fmt: skip
+
+
+def explain_missing(check: Check, why: str) -> Check:
+    """Return a check that failed for want of a number with the reason why it is missing, if that is known."""
+    if not why or check.outcome is not Outcome.FAIL or not check.reason.endswith(_NOT_MEASURED):
+        return check
+    return replace(check, reason=f"{why}{_NOT_MEASURED}")
 
 
 def defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
