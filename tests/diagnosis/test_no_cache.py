@@ -49,7 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_vectors_of_distances_are_kept_only_if_they_may_be(arguments: Sequence[str], project: Path) -> None:
-    """Delta-S embeds by itself, whatever the pipeline embeds with. karat gain takes no measure where lower is better."""
+    """Delta-S embeds by itself, whatever the pipeline embeds with; karat gain takes no measure of that kind."""
     assert main([*arguments, "--no-cache"]) == 0
     assert not (project / "cache").exists()
     assert not (project / ".karat").exists()
