@@ -7,6 +7,7 @@ from karat.stats.clicks._attraction import (
     estimate_ctr,
     estimate_ips,
     estimate_sdbn,
+    exact_interval,
 )
 from karat.stats.clicks._impressions import LEAST_IMPRESSIONS, Attractions, Impressions
 from karat.stats.clicks._propensities import LEAST_CLICKS, Propensities, estimate_propensities
@@ -27,4 +28,5 @@ __all__ = [
     "estimate_policy_value",
     "estimate_propensities",
     "estimate_sdbn",
+    "exact_interval",
 ]

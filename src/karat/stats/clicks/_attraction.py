@@ -8,6 +8,7 @@ conservative (Fay and Feuer): an interval is rather too wide.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -141,6 +142,17 @@ def estimate_ips(
     value, low, high = (np.clip(ends, 0.0, 1.0) for ends in (value, low, high))
     value = np.clip(value, low, high)
     return _hide(n < minimum, Attractions(estimator=name, value=value, low=low, high=high, n=n, clicks=clicks), 1.0)
+
+
+@lru_cache(maxsize=4096)
+def exact_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson for a share; 0 to 1 of nothing.
+
+    >>> [round(end, 3) for end in exact_interval(3, 4)]
+    [0.194, 0.994]
+    """
+    low, high = _exact_interval(np.array([count]), np.array([total]), confidence)
+    return float(low[0]), float(high[0])
 
 
 def combine_intervals(estimates: Sequence[Attractions]) -> tuple[Floats, Floats]:
