@@ -48,6 +48,12 @@ class Half(Good):
             raise RuntimeError("odd")
         return super().answer(query, k)
 
+class Shy(Good):
+    def answer(self, query, k):
+        if int(query.split()[2]) % 2:
+            return Answer("", [], find(query), refused=True)
+        return super().answer(query, k)
+
 class Bad(Good):
     def answer(self, query, k):
         hits = find(query)

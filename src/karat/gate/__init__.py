@@ -23,7 +23,7 @@ from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
-from karat.gate._unanswered import count_failures
+from karat.gate._unanswered import count_failures, count_refusals
 from karat.gate._uncertainty import Uncertainty, describe_uncertainty, find_uncertainty
 from karat.gate._unjudged import hold_at_bounds
 
@@ -48,6 +48,7 @@ __all__ = [
     "compare_all",
     "compare_document",
     "count_failures",
+    "count_refusals",
     "decide",
     "describe_growth",
     "describe_moves",

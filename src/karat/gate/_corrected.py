@@ -12,11 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from karat.evaluation import Evaluation
+from karat.evaluation import Evaluation, find_worst, list_tables
 from karat.gate._check import Check
 from karat.gate._comparison import lower_is_better
-from karat.gate._limits import check_change, check_number, select_queries
+from karat.gate._limits import check_change, check_number, list_newly_silent, select_queries
 from karat.gate._policy import Policy, Rule
+from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge
 from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
 from karat.stats.trust import check_draw
@@ -95,6 +96,35 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
     if baseline is None or _count_lapsed_of(baseline, column, queries):
         return Correction(mean=mean)
     return _correct_change(mean, (scores, before), (labels, told))
+
+
+def correct_rule(candidate: Evaluation, baseline: Evaluation | None, rule: Rule) -> Correction | None:
+    """Return what labels say about the measure of a rule, with refused answers, which nobody labels, as worst."""
+    correction = find_correction(candidate, baseline, rule)
+    if correction is None or correction.mean is None:
+        return correction
+    queries, worst = select_queries(rule, candidate.segments), find_worst(rule.metric)
+    silent = sum(count_silent(candidate, rule.metric, queries).values())
+    told = sum(len(table.column(rule.metric, queries)) for table in list_tables(candidate, rule.metric))
+    mean = _add_known(correction.mean, silent / (silent + told) if silent else 0.0, worst)
+    lost = list_newly_silent(candidate, baseline, rule.metric, queries)
+    if not lost or correction.difference is None or baseline is None:
+        return replace(correction, mean=mean)
+    before = math.fsum(baseline.values(rule.metric, lost).values()) / len(lost)
+    share = len(lost) / (len(lost) + correction.difference.labels + correction.difference.judged)
+    return replace(
+        correction,
+        mean=mean,
+        difference=_add_known(correction.difference, share, worst - before),
+        before=(1 - share) * correction.before + share * before,
+    )
+
+
+def _add_known(mean: CorrectedMean, share: float, value: float) -> CorrectedMean:
+    """Return the mean over more items, of which a share has a value that is known without labels."""
+    names = ("mean", "low", "high", "judge_mean")
+    moved = {name: (1 - share) * getattr(mean, name) + share * value for name in names}
+    return replace(mean, error=(1 - share) * mean.error, **moved) if share else mean
 
 
 def _is_same(now: Mapping[str, float], then: Mapping[str, float]) -> bool:

@@ -1,5 +1,9 @@
 """Live traffic: a log of queries and of what people did with what came back."""
 
+from karat.online._asked import Asked
+from karat.online._ingest import Ingested, ingest
+from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
+from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,
     IMPRESSION,
@@ -16,6 +20,7 @@ from karat.online._records import (
     Reader,
     Record,
 )
+from karat.online._stored import LogReader, read_log
 
 __all__ = [
     "EVENT_KINDS",
@@ -27,9 +32,17 @@ __all__ = [
     "TASK_OUTCOME",
     "VALIDATE_NOT_USEFUL",
     "VALIDATE_USEFUL",
+    "Asked",
+    "Ingested",
+    "Log",
+    "LogReader",
     "LoggedEvent",
     "LoggedHit",
     "LoggedQuery",
     "Reader",
     "Record",
+    "Redaction",
+    "ingest",
+    "open",
+    "read_log",
 ]
