@@ -32,6 +32,8 @@ ELSEWHERE = {
     "_store": "lets SQLite open a file that was opened before",
     "_segment": "makes a file with a name of its own in the folder of the journal",
     "_ingest": "reads what karat wrote into the folder of the journal",
+    "_forget": "overwrites what karat wrote into the folder of the journal",
+    "_health": "reads what karat wrote into the folder of the journal",
     "_privacy": "makes the file of a key, which must not be there",
     "_mlflow": "lets SQLite open the store of MLflow",
     "_sqlite": "lets SQLite read the database that a table names",

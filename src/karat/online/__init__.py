@@ -1,8 +1,12 @@
 """Live traffic: a log of queries and of what people did with what came back."""
 
 from karat.online._asked import Asked
+from karat.online._follow import follow
+from karat.online._forget import forget
+from karat.online._health import check_health
 from karat.online._ingest import Ingested, ingest
 from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
+from karat.online._middleware import LogMiddleware
 from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,
@@ -20,6 +24,7 @@ from karat.online._records import (
     Reader,
     Record,
 )
+from karat.online._retention import Retention, expire
 from karat.online._stored import LogReader, read_log
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
     "Asked",
     "Ingested",
     "Log",
+    "LogMiddleware",
     "LogReader",
     "LoggedEvent",
     "LoggedHit",
@@ -42,6 +48,11 @@ __all__ = [
     "Reader",
     "Record",
     "Redaction",
+    "Retention",
+    "check_health",
+    "expire",
+    "follow",
+    "forget",
     "ingest",
     "open",
     "read_log",

@@ -37,7 +37,7 @@ _ABANDONED = 60.0  # seconds after which a segment that is being made belongs to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """What an ingester did."""
+    """What an ingester did; see also :class:`karat.schema.OnlineIngest`."""
 
     records: int = 0
     """The records that are new in the store."""

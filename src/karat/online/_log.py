@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from karat.core import Answer, KaratError, UsageError
 from karat.online._asked import Asked
 from karat.online._drafts import Draft, EventDraft, QueryDraft, encode_draft, replace_halves
+from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
 from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._paths import Paths
@@ -44,6 +45,7 @@ class Log:
         self._token, self._numbers, self._last = secrets.token_hex(8), itertools.count(), 0
         self._pid = os.getpid()
         self._warned: set[str] = set()
+        self._ingester: Ingester | None = None
 
     @property
     def path(self) -> Path:
@@ -162,9 +164,17 @@ class Log:
 
         return decorate
 
+    def start_ingester(self) -> None:
+        """Start a thread that brings records into the store until the log is closed."""
+        if self._ingester is None:
+            self._ingester = Ingester(self._paths.store)
+
     def close(self) -> None:
         """Close the journal. Records that come later are dropped, and counted."""
         self._journal.close()
+        if self._ingester is not None:
+            self._ingester.stop()
+            self._ingester = None
 
     def __enter__(self) -> Log:
         return self
@@ -262,6 +272,7 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     system: str = "",
     sync: float = SYNC_SECONDS,
     segment_bytes: int = SEGMENT_BYTES,
+    ingest: bool = False,
 ) -> Log:
     """Return the log of a host. Only settings that make no sense raise; a disk that fails does not, here or later.
 
@@ -269,6 +280,8 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     beside karat's own; False writes texts as they are. Ids of sessions and users are hashed with ``key``, the variable
     ``KARAT_ONLINE_KEY``, or a key that is made in a file beside the store; ``keep_ids`` writes them as they are.
     ``system`` is the version or fingerprint of what answers. ``sync`` is how many seconds a loss of power may cost.
+    ``ingest`` starts a thread that brings records into the store; ``karat online ingest --follow`` does it in a process
+    of its own, which disturbs the host less.
     """
     if not 0 < sample <= 1:
         raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
@@ -278,9 +291,11 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     redaction = redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
     journal = Journal(paths.journal, segment_bytes=segment_bytes, sync=sync)
-    return Log(
-        paths, journal, redact=None if redact is False else redaction, key=hash_key, rate=float(sample), system=system
-    )
+    hiding = None if redact is False else redaction
+    log = Log(paths, journal, redact=hiding, key=hash_key, rate=float(sample), system=system)
+    if ingest:
+        log.start_ingester()
+    return log
 
 
 def _find_key(path: Path) -> bytes:

@@ -92,13 +92,15 @@ class LogReader:
         self, since: float | None = None, until: float | None = None, *, session: str | None = None
     ) -> Iterator[LoggedQuery]:
         """Yield the queries that were asked in a span of time."""
-        return map(to_query, self._store.queries(since, until, session))
+        for row in self._store.queries(since, until, session):
+            yield to_query(row)
 
     def events(
         self, since: float | None = None, until: float | None = None, *, session: str | None = None
     ) -> Iterator[LoggedEvent]:
         """Yield the events of a span of time."""
-        return map(to_event, self._store.events(since, until, session))
+        for row in self._store.events(since, until, session):
+            yield to_event(row)
 
     def close(self) -> None:
         """Close the store."""

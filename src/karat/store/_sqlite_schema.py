@@ -69,6 +69,7 @@ create table shadow_runs (
     user text not null default '', time real not null
 );
 create index shadow_runs_by_feature on shadow_runs (feature, time);
+create index shadow_runs_by_query on shadow_runs (query);
 create index shadow_runs_by_time on shadow_runs (time);
 create table segments (name text primary key, position integer not null) without rowid;
 create table drops (

@@ -31,7 +31,7 @@ SELECT_POSITIONS = "select name, position from segments"
 SET_POSITION = "insert into segments values (?, ?) on conflict (name) do update set position = excluded.position"
 DELETE_POSITION = "delete from segments where name = ?"
 SET_DROPS = "insert into drops values (?, ?, ?) on conflict (segment, reason) do update set count = excluded.count"
-SELECT_DROPS = "select reason, sum(count) from drops group by reason order by reason"
+SELECT_DROPS = "select segment, reason, count from drops"
 INSERT_DAMAGE = "insert into damages (segment, file, bytes, reason, time) values (?, ?, ?, ?, ?)"
 SELECT_DAMAGES = "select segment, file, bytes, reason, time from damages order by key"
 DELETE_DAMAGES = "delete from damages"
@@ -45,6 +45,16 @@ FORGET = (
     "delete from queries where {column} = ?1",
 )
 """Deletes what belongs to a session or a user, whose column is put in; queries last, because the others name them."""
+FORGET_QUERY = (
+    "delete from judgments where query = ?1",
+    "delete from events where query = ?1 and query != ''",
+    "delete from shadow_runs where query = ?1",
+)
+QUERY_IDS = "select id from queries where {column} = ?1"
+SESSIONS = (
+    "select distinct session from queries where user = ?1 and session != '' "
+    "union select distinct session from events where user = ?1 and session != ''"
+)
 EXPIRE = "delete from {table} where time < ?1"
 INSERT_RUN = (
     "insert or ignore into runs (id, kind, feature, time, golden, system, queries, latency, control, outcome, "

@@ -15,6 +15,7 @@ from karat.store import _sqlite_statements as sql
 from karat.store._sqlite_schema import MIGRATIONS
 
 _BUSY = 60.0  # seconds to wait for another writer
+_READERS = 500  # milliseconds to wait for readers, who may stay for long
 _ALL = (float("-inf"), float("inf"))
 
 Row = tuple[Any, ...]
@@ -85,9 +86,12 @@ class Store:
         """Record how many records a segment's writer dropped, by reason."""
         self._connection.executemany(sql.SET_DROPS, [(segment, reason, count) for reason, count in counts.items()])
 
-    def drops(self) -> dict[str, int]:
-        """Return how many records were dropped in all, by reason."""
-        return dict(self._rows(sql.SELECT_DROPS))
+    def drops(self) -> dict[str, dict[str, int]]:
+        """Return how many records were dropped, by segment and reason."""
+        counts: dict[str, dict[str, int]] = {}
+        for segment, reason, count in self._rows(sql.SELECT_DROPS):
+            counts.setdefault(segment, {})[reason] = count
+        return counts
 
     def add_damage(self, segment: str, file: str, size: int, reason: str, time: float) -> None:
         """Record that a part of a segment could not be read, and where it is kept."""
@@ -102,11 +106,24 @@ class Store:
         ((count, first, last),) = self._rows(sql.SUMMARY.format(table=table))
         return count, first, last
 
+    def query_ids(self, column: str, value: str) -> list[str]:
+        """Return the ids of the queries of a session or a user."""
+        assert column in ("session", "user")
+        return [name for (name,) in self._rows(sql.QUERY_IDS.format(column=column), value)]
+
+    def sessions(self, user: str) -> list[str]:
+        """Return the sessions of a user."""
+        return [name for (name,) in self._rows(sql.SESSIONS, user)]
+
     def forget(self, column: str, value: str) -> int:
         """Delete what belongs to a session or a user; return how many rows that were."""
         assert column in ("session", "user")
         statements = [statement.format(column=column) for statement in sql.FORGET]
         return sum(self._connection.execute(statement, (value,)).rowcount for statement in statements)
+
+    def forget_query(self, query: str) -> int:
+        """Delete what names a query that is not in the store any more; return how many rows that were."""
+        return sum(self._connection.execute(statement, (query,)).rowcount for statement in sql.FORGET_QUERY)
 
     def forget_damages(self) -> None:
         """Delete the list of what could not be read, whose files are gone."""
@@ -133,6 +150,7 @@ class Store:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
         with _explain(self.path):
             self._connection.execute("vacuum")
+            self._connection.execute(f"pragma busy_timeout = {_READERS}")
             ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
         return not busy
 
