@@ -2,6 +2,7 @@
 
 from karat.feedback._agent_grades import grade_like_agent
 from karat.feedback._detectors import compare_words, find_passed, find_repeats, find_reused
+from karat.feedback._harvest import Harvest, harvest
 from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
 from karat.feedback._learning import (
     DocumentConfidence,
@@ -20,6 +21,7 @@ __all__ = [
     "AskedQuery",
     "BehaviourJudgment",
     "DocumentConfidence",
+    "Harvest",
     "Oddities",
     "Outcome",
     "PairCounts",
@@ -32,6 +34,7 @@ __all__ = [
     "find_repeats",
     "find_reused",
     "grade_like_agent",
+    "harvest",
     "judge_behaviour",
     "learn_trigger_phrases",
     "list_validations",
