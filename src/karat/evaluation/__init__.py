@@ -3,10 +3,12 @@
 from karat.evaluation._comparable import (
     FIT_PARTS,
     comparison_key,
+    find_other_judges,
     flatten,
     name_parts,
     require_comparable,
     system_changes,
+    withhold_scores,
 )
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._document import evaluation_report
@@ -17,7 +19,7 @@ from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._ranked import RankedLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
-from karat.evaluation._returned import describe_order
+from karat.evaluation._returned import describe_invented, describe_order
 from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
     MEASURES,
@@ -52,6 +54,7 @@ __all__ = [
     "count_unjudged",
     "deepest_cutoff",
     "default_measures",
+    "describe_invented",
     "describe_order",
     "empty_scores",
     "evaluation_report",
@@ -59,6 +62,7 @@ __all__ = [
     "find_bounds",
     "find_ends",
     "find_floor",
+    "find_other_judges",
     "find_worst",
     "flatten",
     "list_tables",
@@ -74,4 +78,5 @@ __all__ = [
     "stability_report",
     "summarise_latency",
     "system_changes",
+    "withhold_scores",
 ]

@@ -3,7 +3,15 @@
 from karat.config import Settings
 from karat.runs._conversion import convert_run
 from karat.runs._making import describe_run, make_run, prepare_system
-from karat.runs._opinions import digest_run, group_votes, opinions_path, read_opinions, write_opinions
+from karat.runs._opinions import (
+    Opinions,
+    digest_run,
+    group_votes,
+    merge_opinions,
+    opinions_path,
+    read_opinions,
+    write_opinions,
+)
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._plan import make_context
@@ -11,6 +19,7 @@ from karat.runs._runfile import RunWriter, make_header, read_begun, read_header,
 from karat.runs._traces import read_any_run, read_whole_run
 
 __all__ = [
+    "Opinions",
     "Parts",
     "RunWriter",
     "Settings",
@@ -23,6 +32,7 @@ __all__ = [
     "make_context",
     "make_header",
     "make_run",
+    "merge_opinions",
     "opinions_path",
     "prepare_system",
     "read_any_run",
