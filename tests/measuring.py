@@ -1,7 +1,7 @@
 """Measures which lines and branches of karat run, in the processes of the tests and in those that they start.
 
 The variable ``KARAT_REACHED`` names a folder, in which each process leaves what it reached. This is a plugin of pytest
-that has to come before all that imports karat: ``scripts/test`` sees to it. ``python measuring.py FOLDER`` writes
+that has to come before all that imports karat: see plugins.py. ``python measuring.py FOLDER`` writes
 what all of them reached to the file of coverage.py, which reports it.
 """
 
