@@ -201,6 +201,7 @@ LINES = [
     ["online", "health", "##[live].db"],
     ["online", "forget", "##[live].db", "--session", hostile(0)],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
