@@ -43,6 +43,7 @@ from karat.measures._score import (
 from karat.measures._stability import ASKED_LESS, ASKED_ONCE, STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trusted import LAPSED, name_judge
+from karat.measures._untestable import NOT_FOR, UNTESTABLE
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -62,6 +63,7 @@ __all__ = [
     "JUDGED_ONLY",
     "JUDGE_FAILED",
     "LAPSED",
+    "NOT_FOR",
     "REL",
     "SILENT",
     "STAGE_SCORES",
@@ -70,6 +72,7 @@ __all__ = [
     "TRACE_KEYS",
     "UNANSWERABLE",
     "UNKNOWN_TEXT",
+    "UNTESTABLE",
     "Alignment",
     "Bound",
     "Conventions",
