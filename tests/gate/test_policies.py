@@ -123,6 +123,13 @@ class TestNamed:
         ]
         assert told == [True, False, False]
 
+    @pytest.mark.parametrize("measure", ["LexicalSupport", "OverlapGrade", "AnswerSimilarity"])
+    def test_what_a_judge_without_a_model_does_not_see_is_told(self, measure: str) -> None:
+        """In every decision on it, and so in every report."""
+        rules = (Rule(metric=measure, min=0.5),)
+        caveats = find_caveats(decide(run_of({measure: [0.9]}), None, Policy(rules=rules)), GoldenSet())
+        assert any(caveat.startswith(f"{measure} compares") for caveat in caveats)
+
     def test_queries_that_were_asked_less_often_are_told(self) -> None:
         """A rule on convergence says nothing about a query in one wording."""
         scores = Scores.from_columns(
