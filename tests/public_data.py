@@ -20,6 +20,7 @@ FILES = {
     "cranfield": "cranfield/cranqrel",
     "attack": "attack/qrels.tsv",
     "chunking": "chunking/questions.csv",
+    "clicks": "clicks/open_bandit_random_men.csv",
     "trec_eval": "trec_eval/qrels.test",
     BUNDLE: BUNDLE,
 }

@@ -48,6 +48,12 @@ class Half(Good):
             raise RuntimeError("odd")
         return super().answer(query, k)
 
+class Shy(Good):
+    def answer(self, query, k):
+        if int(query.split()[2]) % 2:
+            return Answer("", [], find(query), refused=True)
+        return super().answer(query, k)
+
 class Bad(Good):
     def answer(self, query, k):
         hits = find(query)
@@ -86,4 +92,4 @@ def write_scores(run: Path, scores: Mapping[str, Sequence[float | None]], judge:
             more: dict[str, Any] = {"vote": vote} if vote else {}
             more |= {"reason": "no JSON"} if value is None else {}
             opinions.append(OpinionDocument(query=query, judge=judge, value=value, **more))
-    write_opinions(opinions_path(run), digest_run(run.read_bytes()), f"{judge}:m@1", opinions)
+    write_opinions(opinions_path(run), digest_run(run.read_bytes()), {judge: f"{judge}:m@1"}, opinions)

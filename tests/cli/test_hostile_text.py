@@ -14,8 +14,8 @@ import pytest
 
 import karat.cli
 from cli.gate_project import accept, main, make_run
-from karat import golden
-from karat.cli import _golden, _judge, _main
+from karat import golden, online
+from karat.cli import _golden, _judge, _main, _online
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 
 COMMANDS = (
@@ -128,6 +128,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pages" / "##[page].md").write_text(
         f"# ##[add-mask]x\n\n{hostile(0)} {ACTING}\n\n## ::stop-commands::x\n\ntext\n"
     )
+    with online.open(folder / "##[live].db", keep_ids=True) as log:
+        for i in range(8):
+            log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i), error=hostile(i))
+    (folder / "##[live].db.journal" / "##[add-mask]x.seg").write_bytes(b"::error::broken")
     return folder
 
 
@@ -188,6 +192,10 @@ LINES = [
     ["golden", "judge", "##[pool].jsonl", "--by", "overlap", "-o", "##[graded].jsonl"],
     ["judge", "show", "##[add-mask]x"],
     ["judge", "show", "faithfulness", NOW, "--query", QUERY],
+    ["online", "ingest", "##[live].db"],
+    ["online", "health", "##[live].db"],
+    ["online", "forget", "##[live].db", "--session", hostile(0)],
+    ["online", "expire", "##[live].db", "--queries", "0"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],
@@ -237,6 +245,7 @@ def test_every_verb_is_tried() -> None:
     tried = {line[0] for line in LINES} | {"experiments"}
     assert set(_main._VERBS) - NO_TEXT <= tried
     assert {f"judge {verb}" for verb in _judge._VERBS} <= {" ".join(line[:2]) for line in LINES}
+    assert {f"online {verb}" for verb in _online._VERBS} <= {" ".join(line[:2]) for line in LINES}
     assert {f"golden {verb}" for verb in _golden._VERBS} - {"golden merge"} <= {" ".join(line[:2]) for line in LINES}
 
 

@@ -43,7 +43,7 @@ def test_opinions_are_measures_like_any_other(folder: Path, capsys: pytest.Captu
         capsys.readouterr()
         report = run_judge(capsys, "--votes", "2")
         assert [row["mean"] for row in report["measures"]] == [pytest.approx(8 / 12), 1.0]
-        assert [(row["scored"], row["total"]) for row in report["measures"]] == [(24, 24)] * 2
+        assert [(row["scored"], row["total"]) for row in report["measures"]] == [(COUNT, COUNT)] * 2
         # Eight answers are equal to their reference, so that both judges ask the same of the model.
         assert report["spending"]["calls"] == len(server.requests) == 2 * (4 * COUNT - 2 * 8)
         assert [(row["voted"], row["disputed"], row["spread"]) for row in report["measures"]] == [(12, 0, 0.0)] * 2
@@ -71,10 +71,14 @@ def test_different_judges_are_not_compared(folder: Path, capsys: pytest.CaptureF
     runs = sorted(map(str, (folder / "runs").glob("*.jsonl")))
     capsys.readouterr()
     assert main(["compare", *runs, "-m", "Faithfulness"]) == 2
-    assert "Faithfulness (Faithfulness by context_recall,faithfulness:m@" in capsys.readouterr().err
+    assert "cannot be compared in Faithfulness: another judge scored it (faithfulness:m@" in capsys.readouterr().err
     assert main(["compare", *runs, "-m", "RR@10"]) == 0
     Path(runs[0]).with_suffix(".opinions").unlink()
-    assert main(["compare", *runs, "-m", "RR@10"]) == 0
+    capsys.readouterr()
+    assert main(["compare", *runs, "-m", "RR@10", "-m", "Faithfulness"]) == 0
+    printed = capsys.readouterr().out
+    assert "Faithfulness is not compared: the baseline is not judged by faithfulness; type 'karat judge RUN" in printed
+    assert "\nRR@10 " in printed
 
 
 def test_a_judge_that_fails_makes_no_gate_pass(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +300,7 @@ def test_a_run_that_is_killed_goes_on_and_repeats_no_call(
         again = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=600)
         assert json.loads(again.stdout)["measures"] == report["measures"]
     assert [row["mean"] for row in report["measures"]] == [1.0, 1.0]
-    assert [row["scored"] for row in report["measures"]] == [250, 250]
+    assert [row["scored"] for row in report["measures"]] == [125, 125]
 
 
 def _identify(request: Request) -> str:
@@ -309,6 +313,11 @@ def test_an_evaluation_says_what_failures_would_make_of_means(folder: Path, caps
     assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
     out = capsys.readouterr().out
     assert "with what failed as the worst value, as in the gate: CiteFirst 0.5000\n" in out
+    configure(folder, system="Shy")
+    assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
+    out = capsys.readouterr().out
+    assert "with what failed or was refused as the worst value, as in the gate: CiteFirst 0.5000\n" in out
+    assert "CiteFirst: 6 without a value (the answer was refused)\n" in out
     configure(folder)
     assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
     assert "as in the gate" not in capsys.readouterr().out

@@ -70,7 +70,7 @@ def test_labels_correct_the_mean_of_a_kind_judge(folder: Path, capsys: pytest.Ca
     labelled = dict(list(truth.items())[:40])
     write_labels(folder, {}, {})
     code, plain = gate(capsys, run)
-    assert (code, find_check(plain, "min")["outcome"]) == (0, "inconclusive")  # by default no failure
+    assert (code, find_check(plain, "min")["outcome"]) == (1, "fail")  # labels that cannot be used count against it
     configure(folder, gate=RULES)
     assert find_check(gate(capsys, run)[1], "min")["outcome"] == "pass"
     configure(folder, gate=LABELS + RULES)
@@ -122,7 +122,7 @@ def test_labels_of_answers_that_changed_correct_nothing(folder: Path, capsys: py
     _, document = gate(capsys, run)
     changed = sum(str(i) in "0123" for i in range(COUNT))
     assert any(f"{changed} of {COUNT} labelled answers have changed since" in caveat for caveat in document["caveats"])
-    assert find_check(document, "min")["outcome"] == "inconclusive"
+    assert find_check(document, "min")["outcome"] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,16 @@ def test_labels_of_answers_that_changed_correct_nothing(folder: Path, capsys: py
 def test_labels_that_do_not_count_are_told_and_let_nothing_pass(
     folder: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], problem: str
 ) -> None:
-    """A floor that the judge alone would pass is inconclusive, and one that it fails stays a failure."""
+    """A floor that the judge alone would pass fails by default, with what to do, and one that it fails stays so."""
     run = make_run(folder, "Good", {query: [1.0] for query in NUMBERS})
     rows = [{"query": query, "label": 1, "answer": answer} | change for query, answer in good_answers().items()]
     rows = [row | {"annotator": str(number)} for number, row in enumerate(rows)]
     (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _, document = gate(capsys, run)
+    code, document = gate(capsys, run)
     check = find_check(document, "min")
-    assert (check["outcome"], problem in check["reason"]) == ("inconclusive", True)
+    assert (code, check["outcome"], problem in check["reason"]) == (1, "fail", True)
+    assert "by the judge alone" in check["reason"]
+    assert check["reason"].endswith("'karat judge sample RUN' draws some to label")
     assert any(f"Faithfulness is not corrected by labels: {problem}" in caveat for caveat in document["caveats"])
     write_scores(run, {query: [0.0] for query in NUMBERS})
     assert find_check(gate(capsys, run)[1], "min")["outcome"] == "fail"
@@ -158,8 +160,23 @@ def test_a_change_that_the_baseline_has_no_labels_for_is_not_let_pass() -> None:
     rules = Rule(metric="Faithfulness", min=0.5, max_drop_abs=0.05, non_inferior=True)
     outcomes = {check.kind: check.outcome.value for check in decide(now, then, Policy(rules=(rules,))).checks}
     assert {kind: outcomes[kind] for kind in ("min", "max_drop_abs", "non_inferior")} == {
-        "min": "pass", "max_drop_abs": "inconclusive", "non_inferior": "inconclusive",
+        "min": "pass", "max_drop_abs": "fail", "non_inferior": "fail",
     }  # fmt: skip
+
+
+def test_the_first_baseline_with_labels_needs_no_force(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Against one without labels the change fails, with what to do; doing that mends it."""
+    run = make_run(folder, "Good", {query: [1.0] for query in NUMBERS})
+    configure(folder, gate=RULES)
+    assert main(["baseline", "update", str(run)]) == 0
+    configure(folder, gate=LABELS + RULES)
+    write_labels(folder, dict.fromkeys(NUMBERS, 1.0), good_answers())
+    write_scores(run, {query: [1.0 if i else 0.9] for query, i in NUMBERS.items()})
+    code, document = gate(capsys, run)
+    assert (code, find_check(document, "min")["outcome"]) == (1, "pass")
+    assert find_check(document, "non_inferior")["reason"].endswith("with 'karat baseline update RUN'")
+    assert main(["baseline", "update", str(run)]) == 0
+    assert gate(capsys, run)[0] == 0
 
 
 def test_labels_of_a_judge_that_does_not_exist(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,15 +125,17 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
 
 
 def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
-    """Return the means that leave failures out, as the gate computes them."""
-    from karat.gate import count_failures
+    """Return the means that leave failures and refusals out, as the gate computes them."""
+    from karat.gate import count_failures, count_refusals
 
     if not run.failed and not any(cell.missing for cell in run.measures.values()):
         return []
-    counted = count_failures(evaluation).means
+    failures = count_failures(evaluation)
+    counted = (refusals := count_refusals(failures)).means
+    what = "what failed" if refusals is failures else "what failed or was refused"
     means = {name: counted[name] for name in run.measures if name in counted}
     changed = [f"{name} {number(mean)}" for name, mean in means.items() if mean != evaluation.means.get(name)]
-    return [f"with what failed as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
+    return [f"with {what} as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
 
 
 def _depth(evaluation: Evaluation, measure: str) -> list[str]:

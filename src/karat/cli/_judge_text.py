@@ -38,6 +38,10 @@ def judge_text(report: JudgeReport) -> str:
     ]
     parts += [BLIND[row.measure] for row in report.measures if row.measure in BLIND]
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
+    if report.kept:
+        parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")
+    if report.replaced:
+        parts.append(f"nothing was kept: {escaped(report.replaced)}")
     return "\n".join(parts)
 
 
@@ -55,7 +59,10 @@ def describe_spending(spending: JudgeSpending) -> str:
     tokens = f"{spending.input_tokens:,} + {spending.output_tokens:,} tokens"
     money = f", {spending.money:.4f} in money" if spending.money else ""
     cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
-    return f"{spending.calls:,} calls, {tokens}{money}{cached}"
+    unknown = (
+        f"; {spending.unmetered:,} calls did not say their tokens, and count as the most" if spending.unmetered else ""
+    )
+    return f"{spending.calls:,} calls, {tokens}{money}{cached}{unknown}"
 
 
 def requests_text(shown: JudgeRequests) -> str:

@@ -3,10 +3,12 @@
 from karat.evaluation._comparable import (
     FIT_PARTS,
     comparison_key,
+    find_other_judges,
     flatten,
     name_parts,
     require_comparable,
     system_changes,
+    withhold_scores,
 )
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._document import evaluation_report
@@ -59,6 +61,7 @@ __all__ = [
     "find_bounds",
     "find_ends",
     "find_floor",
+    "find_other_judges",
     "find_worst",
     "flatten",
     "list_tables",
@@ -74,4 +77,5 @@ __all__ = [
     "stability_report",
     "summarise_latency",
     "system_changes",
+    "withhold_scores",
 ]

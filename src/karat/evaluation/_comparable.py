@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from karat.config import SCORING
-from karat.core import InputError, shorten
+from karat.core import InputError, Scores, shorten
 from karat.evaluation._evaluation import Evaluation
+from karat.measures import name_judge
 
 _SAME: Mapping[str, Any] = {
     "k": None, **SCORING, "paraphrases": False, "sample": None, "seed": 0, "normaliser": None, "judge": None,
@@ -23,19 +26,24 @@ FIT_PARTS: Mapping[str, str] = {
 """The parts of a system: their names in fit's baseline-metrics.json, and in the description of karat's pipeline."""
 
 
-def require_comparable(candidate: Evaluation, baseline: Evaluation) -> None:
+def require_comparable(candidate: Evaluation, baseline: Evaluation, *, apart_from: Collection[str] = ()) -> None:
     """Raise an error that lists the differences if the scores of two evaluations do not mean the same.
 
-    They have to agree in the golden set, in k, unit, paraphrases, sample, normaliser and judge, and in the definition
-    of each measure. A baseline of means alone, which does not record these, is only checked as far as it goes.
+    They have to agree in the golden set, in k, unit, paraphrases, sample and normaliser, in the definition of each
+    measure, and in the judge of each judged one. Measures ``apart_from`` which nothing is compared are left to the
+    caller. A baseline of means alone, which does not record these, is only checked as far as it goes.
     """
+    both = f"run {shorten(candidate.name)} and baseline {shorten(baseline.name)}"
+    judges = {name: text for name, text in find_other_judges(candidate, baseline).items() if name not in apart_from}
     differences = list(_differences(candidate, baseline))
     if differences:
-        both = f"run {shorten(candidate.name)} and baseline {shorten(baseline.name)}"
         raise InputError(
             f"{both} cannot be compared: they differ in {'; '.join(differences)}",
             hint="evaluate both on the same golden set in the same way, or record a new baseline",
         )
+    if judges:
+        reasons = "; ".join(dict.fromkeys(judges.values()))
+        raise InputError(f"{both} cannot be compared in {', '.join(judges)}: {reasons}")
 
 
 def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:
@@ -50,10 +58,75 @@ def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:
         now, then = ours.settings.get(name, default), theirs.settings.get(name, default)
         if now != then and (name != "seed" or sampled):  # the seed only chooses the sample
             yield f"{name} ({shorten(now)}, was {shorten(then)})"
-    for measure in candidate.means:
-        now, then = (evaluation.scores.definitions.get(measure, measure) for evaluation in (candidate, baseline))
-        if measure in baseline.means and now != then:
+    for measure, (now, then) in _find_redefined(candidate, baseline).items():
+        if not name_judge(measure):
             yield f"{measure} ({now}, was {then})"
+
+
+def _find_redefined(candidate: Evaluation, baseline: Evaluation) -> dict[str, tuple[str, str]]:
+    """Return the definitions of each measure that both have, now and in the baseline, if they are not the same."""
+    shared = [measure for measure in candidate.means if measure in baseline.means]
+    both = {
+        measure: (candidate.scores.definitions.get(measure, measure), baseline.scores.definitions.get(measure, measure))
+        for measure in shared
+    }
+    return {measure: (now, then) for measure, (now, then) in both.items() if now != then}
+
+
+def find_other_judges(candidate: Evaluation, baseline: Evaluation) -> dict[str, str]:
+    """Return the measures that not the same judge scored in both evaluations, each with the reason and what to type.
+
+    Which other judges have judged a run does not matter.
+    """
+    if not baseline.has_queries:
+        return {}
+    redefined = _find_redefined(candidate, baseline)
+    return {measure: _explain_judge(measure, *both) for measure, both in redefined.items() if name_judge(measure)}
+
+
+def _explain_judge(measure: str, now: str, then: str) -> str:
+    judge = name_judge(measure)
+    after, before = (definition.removeprefix(measure).removeprefix(" by ") for definition in (now, then))
+    if not after:
+        return f"the run is not judged by {judge}; type 'karat judge RUN -j {judge}'"
+    if not before:
+        return (
+            f"the baseline is not judged by {judge}; type 'karat judge RUN -j {judge}' for its run, "
+            "and 'karat baseline update RUN'"
+        )
+    return (
+        f"another judge scored it ({shorten(after)[1:-1]}, was {shorten(before)[1:-1]}); judge both by one, "
+        "or move the baseline with 'karat judge bridge OLD NEW RUN'"
+    )
+
+
+def withhold_scores(evaluation: Evaluation, other: Evaluation, reasons: Mapping[str, str]) -> Evaluation:
+    """Return an evaluation in which some measures have no value for any query, each for the reason that is given.
+
+    They are then defined as in another evaluation, so that both can be compared in all that is left.
+    """
+    names = [name for name in evaluation.scores.measures if name in reasons]
+    if not names:
+        return evaluation
+    definitions = {name: other.scores.definitions.get(name, name) for name in names}
+
+    def withhold(scores: Scores) -> Scores:
+        values, codes, known = scores.values.copy(), scores.codes.copy(), list(scores.reasons)
+        for name in names:
+            known.append(reasons[name])
+            values[:, scores.columns[name]] = math.nan
+            codes[:, scores.columns[name]] = len(known)
+        named = {**scores.definitions, **definitions}
+        return replace(scores, values=values, codes=codes, reasons=tuple(known), definitions=named)
+
+    return replace(
+        evaluation,
+        scores=withhold(evaluation.scores),
+        repeats=tuple(map(withhold, evaluation.repeats)),
+        wordings=tuple(map(withhold, evaluation.wordings)),
+        variants={variant: withhold(scores) for variant, scores in evaluation.variants.items()},
+        means={**evaluation.means, **dict.fromkeys(names, math.nan)},
+    )
 
 
 def comparison_key(evaluation: Evaluation) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import replace
 from itertools import compress
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from karat.evaluation._returned import keep_order, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import QuerySegments
 from karat.evaluation._worst import fill_worst
-from karat.measures import JUDGED, pass_at_k, score_hits
+from karat.measures import name_judge, pass_at_k, score_hits
 from karat.text import resolver
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
@@ -87,7 +87,7 @@ def score_run(
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
     _require_known_documents(asked_golden, traces, everything)
-    scores = name_embedder(_name_judge(everything.only(requested), settings.get("judged_by")))
+    scores = name_embedder(_name_judges(everything.only(requested), settings.get("judged_by")))
     failures = {trace.query: trace.error for trace in traces if trace.error}
     unanswerable = golden.unanswerable.intersection(scores.queries)
     unjudged = frozenset([query for query in scores.queries if query not in golden.findable]) - unanswerable
@@ -151,10 +151,13 @@ def _score_variants(
     }  # fmt: skip
 
 
-def _name_judge(scores: Scores, judge: str | None) -> Scores:
-    """Return scores whose opinions say who judged: those of different judges are not compared."""
-    named = [name for name in scores.measures if judge and Measure.parse(name).name in JUDGED]
-    return replace(scores, definitions={**scores.definitions, **{name: f"{name} by {judge}" for name in named}})
+def _name_judges(scores: Scores, judged_by: Any) -> Scores:
+    """Return scores whose judged measures say by whom: those of different judges are not compared."""
+    judges = judged_by if isinstance(judged_by, Mapping) else {}
+    named = {name: judge for name in scores.measures if (judge := judges.get(name_judge(name)))}
+    return replace(
+        scores, definitions={**scores.definitions, **{name: f"{name} by {judge}" for name, judge in named.items()}}
+    )
 
 
 def _require_times(run: Run) -> None:

@@ -16,13 +16,14 @@ from karat.gate._comparison import (
     pair_scores,
     scale_of,
 )
+from karat.gate._corrected import lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
-from karat.gate._unanswered import count_failures
+from karat.gate._unanswered import count_failures, count_refusals
 from karat.gate._uncertainty import Uncertainty, describe_uncertainty, find_uncertainty
 from karat.gate._unjudged import hold_at_bounds
 
@@ -47,6 +48,7 @@ __all__ = [
     "compare_all",
     "compare_document",
     "count_failures",
+    "count_refusals",
     "decide",
     "describe_growth",
     "describe_moves",
@@ -57,6 +59,7 @@ __all__ = [
     "find_uncertainty",
     "hold_at_bounds",
     "is_baseline",
+    "lacks_baseline_labels",
     "list_queries",
     "lower_is_better",
     "make_generator",

@@ -9,7 +9,7 @@ from typing import Any
 from karat.core import InputError, Provenance, Scores
 from karat.evaluation import Evaluation, cited_distances, empty_scores, list_tables
 from karat.gate._baseline import Baseline
-from karat.gate._unanswered import count_failures
+from karat.gate._unanswered import count_failures, count_refusals
 from karat.measures import interpolate
 from karat.schema import Mismatch, from_plain
 from karat.schema.stability import BlocksScores, BlocksSummary
@@ -26,10 +26,10 @@ _KEYS = frozenset({"P@5", "R@5", "coverage", "citation_accuracy", "bad_qids", "b
 def summarise_blocks(evaluation: Evaluation) -> BlocksSummary:
     """Return the summary of a run that was scored with the measures of ``BLOCKS``, as the gate counts.
 
-    A question that failed counts as the worst value. One is bad if any answer to it cites nothing relevant, or
-    something farther from it than 0.60, or if that cannot be measured.
+    A question that failed or was refused counts as the worst value. One is bad if any answer to it cites nothing
+    relevant, or something farther from it than 0.60, or if that cannot be measured.
     """
-    counted = count_failures(evaluation)
+    counted = count_refusals(count_failures(evaluation))
     types = {value: queries for (field, value), queries in evaluation.segments.items() if field == "block"}
     return BlocksSummary(
         **_list_numbers(counted, None),

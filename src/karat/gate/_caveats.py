@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
-from karat.evaluation import UNANSWERED, describe_order
+from karat.evaluation import UNANSWERED, describe_order, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._corrected import find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
 from karat.gate._policy import CITED, DISTANCES, Rule
+from karat.gate._unanswered import count_refusals, count_silent
 from karat.measures import ASKED_LESS, ASKED_ONCE
 from karat.stats import Outcome, detectable, sample_size
 
@@ -49,6 +50,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_false_answers(decision),
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
+        *_find_refusals(decision),
         *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
         *_find_machines(golden),
@@ -59,6 +61,20 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_loose_distances(decision),
         *_find_asked_less(decision),
     ]
+
+
+def _find_refusals(decision: Decision) -> Iterator[str]:
+    """Warn about means that leave out answers which say nothing, with the mean that rules look at."""
+    candidate = decision.candidate
+    counted = count_refusals(candidate, decision.baseline)
+    for name in candidate.scores.measures if counted is not candidate else ():
+        if counts := count_silent(candidate, name):
+            told = sum(len(table.column(name)) for table in list_tables(candidate, name))
+            words = ", ".join(f"{n:,} {word}" for word, n in counts.items())
+            yield (
+                f"{name} is over {told:,} of {told + sum(counts.values()):,} answers, without {words}; with these as "
+                f"worst, as rules count, it is {counted.mean(name):.4f}"
+            )
 
 
 def _find_loose_distances(decision: Decision) -> Iterator[str]:

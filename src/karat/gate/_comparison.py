@@ -186,9 +186,10 @@ def compare_all(
     if len(evaluations) < 2:
         raise UsageError(f"{len(evaluations)} run: a comparison needs two")
     places = list(combinations(range(len(evaluations)), 2))
-    for baseline, candidate in places:
-        require_comparable(evaluations[candidate], evaluations[baseline])
     names = list(measures) if measures is not None else shared_measures(evaluations)
+    for baseline, candidate in places:
+        others = set(evaluations[candidate].means).difference(names)
+        require_comparable(evaluations[candidate], evaluations[baseline], apart_from=others)
     whole = [(place, None, measure) for place in places for measure in names]
     by_segment = [(place, segment, measure) for place in places for segment in segments or {} for measure in names]
     comparisons: dict[tuple[tuple[int, int], Segment | None, str], Comparison] = {}

@@ -2,7 +2,8 @@
 
 Labelled answers have to be a random sample. Where some of them have changed since, they are not one any more: what
 changed is not labelled, and what is labelled has not changed. Then nothing is corrected, and the decision says so: what
-the judge alone would let pass is inconclusive, because the labels are there to check the judge.
+the judge alone would let pass fails, because the labels are there to check the judge, and what cannot be tested counts
+against a run.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from karat.evaluation import Evaluation
+from karat.evaluation import Evaluation, find_worst, list_tables
 from karat.gate._check import Check
 from karat.gate._comparison import lower_is_better
-from karat.gate._limits import check_change, check_number, select_queries
+from karat.gate._limits import check_change, check_number, list_newly_silent, select_queries
 from karat.gate._policy import Policy, Rule
+from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge
 from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
 from karat.stats.trust import check_draw
@@ -23,6 +25,8 @@ from karat.stats.trust import check_draw
 _CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
 _TESTS = ("significant_drop", "non_inferior")
 _NO_BASELINE_LABELS = "the baseline lacks labels of the same questions"
+_RECORD = "label the answers of its run, too, and record it again with 'karat baseline update RUN'"
+_DRAW = "'karat judge sample RUN' draws some to label"
 _TIE = 1e-9
 _Both = tuple[Mapping[str, float], Mapping[str, float]]
 """Numbers by query, of the run and of the baseline."""
@@ -43,6 +47,8 @@ class Correction:
     """Whether neither people nor the judge see any difference, so that there is no change to correct."""
     problem: str = ""
     """Why there are labels, or a file for them, that do not count."""
+    advice: str = ""
+    """What to do about it."""
 
     @property
     def change_problem(self) -> str:
@@ -71,15 +77,17 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
     labelled = [query for query in scores if query in labels]
     if lapsed := _count_lapsed(candidate, column, queries):
         total = lapsed + len(labelled)
-        return Correction(problem=f"{lapsed} of {total} labelled answers have changed since, and need new labels")
+        problem = f"{lapsed} of {total} labelled answers have changed since, and need new labels"
+        return Correction(problem=problem, advice=_DRAW)
     if not labelled:
-        return Correction(problem="no label of this judge is of an answer of the run")
+        return Correction(problem="no label of this judge is of an answer of the run", advice=_DRAW)
     if len(labelled) < LEAST_LABELS:
-        return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed")
+        return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed", advice=_DRAW)
     rest = [value for query, value in scores.items() if query not in labels]
     own = [scores[query] for query in labelled]
     if check_draw(own, rest) < CHOSEN:
-        return Correction(problem="the labelled answers are not a random sample: the judge scores them otherwise")
+        problem = "the labelled answers are not a random sample: the judge scores them otherwise"
+        return Correction(problem=problem, advice=_DRAW)
     mean = correct_mean([labels[query] for query in labelled], own, rest)
     before = {} if baseline is None else _read_column(baseline, rule.metric, queries)
     told = {} if baseline is None else _read_column(baseline, column, queries)
@@ -88,6 +96,35 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
     if baseline is None or _count_lapsed_of(baseline, column, queries):
         return Correction(mean=mean)
     return _correct_change(mean, (scores, before), (labels, told))
+
+
+def correct_rule(candidate: Evaluation, baseline: Evaluation | None, rule: Rule) -> Correction | None:
+    """Return what labels say about the measure of a rule, with refused answers, which nobody labels, as worst."""
+    correction = find_correction(candidate, baseline, rule)
+    if correction is None or correction.mean is None:
+        return correction
+    queries, worst = select_queries(rule, candidate.segments), find_worst(rule.metric)
+    silent = sum(count_silent(candidate, rule.metric, queries).values())
+    told = sum(len(table.column(rule.metric, queries)) for table in list_tables(candidate, rule.metric))
+    mean = _add_known(correction.mean, silent / (silent + told) if silent else 0.0, worst)
+    lost = list_newly_silent(candidate, baseline, rule.metric, queries)
+    if not lost or correction.difference is None or baseline is None:
+        return replace(correction, mean=mean)
+    before = math.fsum(baseline.values(rule.metric, lost).values()) / len(lost)
+    share = len(lost) / (len(lost) + correction.difference.labels + correction.difference.judged)
+    return replace(
+        correction,
+        mean=mean,
+        difference=_add_known(correction.difference, share, worst - before),
+        before=(1 - share) * correction.before + share * before,
+    )
+
+
+def _add_known(mean: CorrectedMean, share: float, value: float) -> CorrectedMean:
+    """Return the mean over more items, of which a share has a value that is known without labels."""
+    names = ("mean", "low", "high", "judge_mean")
+    moved = {name: (1 - share) * getattr(mean, name) + share * value for name in names}
+    return replace(mean, error=(1 - share) * mean.error, **moved) if share else mean
 
 
 def _is_same(now: Mapping[str, float], then: Mapping[str, float]) -> bool:
@@ -144,19 +181,26 @@ def correct_limit(check: Check, rule: Rule, correction: Correction) -> Check:
     return check
 
 
-def hold_back(check: Check, correction: Correction | None) -> Check:
-    """Return a check that passes by the judge alone as inconclusive, if labels should have corrected it and cannot.
+def hold_back(check: Check, correction: Correction | None, *, has_baseline: bool) -> Check:
+    """Return a check that does not fail by the judge alone as failed, if labels should have corrected it and cannot.
 
-    A failure stays one, and so does a check that waits for a baseline.
+    A check that waits for a baseline stays inconclusive.
     """
-    if correction is None or check.outcome is not Outcome.PASS:
+    if correction is None or check.outcome not in (Outcome.PASS, Outcome.INCONCLUSIVE):
         return check
     limited = check.kind in ("min", "max")
     problem = correction.problem if limited else correction.change_problem
-    if not problem or not (limited or check.kind in (*_CHANGES, *_TESTS)):
+    if not problem or not (limited or (has_baseline and check.kind in (*_CHANGES, *_TESTS))):
         return check
-    reason = f"{check.reason}, by the judge alone: labels do not correct it ({problem})"
-    return replace(check, outcome=Outcome.INCONCLUSIVE, reason=reason)
+    reason = (
+        f"{check.reason}, by the judge alone: labels do not correct it ({problem}), and what is not tested does not"
+    )
+    return replace(check, outcome=Outcome.FAIL, reason=f"{reason} pass; {correction.advice or _RECORD}")
+
+
+def lacks_baseline_labels(check: Check) -> bool:
+    """Return whether a check failed only because the baseline has no labels, which a new baseline would have."""
+    return check.outcome is Outcome.FAIL and f"({_NO_BASELINE_LABELS})" in check.reason
 
 
 def _describe(mean: CorrectedMean) -> str:

@@ -10,15 +10,24 @@ from itertools import chain, compress
 import numpy as np
 
 from karat.core import InputError, shorten
-from karat.evaluation import Evaluation, require_comparable
+from karat.evaluation import Evaluation, find_other_judges, require_comparable, withhold_scores
 from karat.gate._check import Check
 from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
-from karat.gate._corrected import Correction, correct_limit, decide_difference, find_correction, hold_back
-from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
+from karat.gate._corrected import Correction, correct_limit, correct_rule, decide_difference, hold_back
+from karat.gate._limits import (
+    check_limits,
+    check_number,
+    defer,
+    explain_missing,
+    fail_missing,
+    note_silent,
+    read_number,
+    select_queries,
+)
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
 from karat.gate._policy import Must, Policy, Rule, require_rules
-from karat.gate._unanswered import count_failures, find_lost
+from karat.gate._unanswered import count_failures, count_refusals, find_lost
 from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict
 from karat.stats import decide as test_drops
 
@@ -61,10 +70,13 @@ class Decision:
 def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *, seed: int = 0) -> Decision:
     """Return the decision on a run by the rules of a policy. A baseline that cannot be compared is an error.
 
+    A measure that another judge scored in the baseline is not compared: rules on its change fail, and only these.
+
     The operational rules come first: with too many failed queries the outcome is error, whatever the scores are.
     Without a baseline, rules that need one are inconclusive. A rule on a number that the run does not have fails, and
     so does a run in which every query failed, whatever the rules are. A query without an answer counts as the worst
-    value of every measure.
+    value of every measure, and so does one that was refused although it has an answer; ``candidate`` of the decision
+    has refusals left out, as the measures of answers define it.
 
     >>> from karat.core import Provenance, Scores
     >>> scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": 0.5}})
@@ -74,10 +86,12 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     ('fail', '0.7500 is below 0.8')
     """
     require_rules(policy)
+    judges = {} if baseline is None else find_other_judges(candidate, baseline)
     if baseline is not None:
-        require_comparable(candidate, baseline)
+        require_comparable(candidate, baseline, apart_from=judges)
+        baseline = withhold_scores(baseline, candidate, judges)
     raw, candidate = candidate, count_failures(candidate, baseline)
-    corrections = {rule.name: find_correction(candidate, baseline, rule) for rule in policy.rules}
+    corrections = {rule.name: correct_rule(candidate, baseline, rule) for rule in policy.rules}
     results = [
         *inspect_operations(candidate, baseline, policy.operations),
         *inspect_overlap(candidate, baseline, policy),
@@ -85,9 +99,11 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     operations = [Check(**asdict(result)) for result in sorted(results, key=lambda result: KINDS.index(result.kind))]
     checks = [
         *_correct_limits(check_limits(candidate, baseline, policy, raw), policy, corrections),
-        *_run_tests(candidate, baseline, policy, seed, corrections),
+        *_run_tests(count_refusals(candidate, baseline, whole=True), baseline, policy, seed, corrections),
     ]
-    checks = [hold_back(check, corrections.get(check.name)) for check in checks]
+    checks = [explain_missing(check, judges.get(check.metric, "")) for check in checks]
+    checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
+    checks = [note_silent(check, candidate, baseline) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from msgspec.structs import replace
 
 from karat.core import GoldenSet, Measure
-from karat.evaluation import Evaluation, Segments, system_changes
+from karat.evaluation import Evaluation, Segments, find_other_judges, system_changes
 from karat.gate._bounds import bound_differences
 from karat.gate._comparison import (
     ALPHA,
@@ -61,9 +62,10 @@ def compare_document(
     ``golden`` provides the texts of the queries, and with ``bounds`` the judgments: then each difference has the worst
     and the best that it could be, whatever the grades of unjudged documents are. As in the gate, a query without an
     answer has the worst value. With ``brief`` only the queries that changed most have how their documents moved.
+    Measures that not the same judge scored are left out, which a note says; if no other is left, that is an error.
     """
     evaluations = [count_failures(evaluation) for evaluation in evaluations]
-    names = list(measures) if measures is not None else shared_measures(evaluations)
+    names = _choose_measures(evaluations, list(measures) if measures is not None else shared_measures(evaluations))
     pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
     documents = [_pair(pair, evaluations, texts, names, per_query=per_query, brief=brief) for pair in pairs]
@@ -81,6 +83,16 @@ def compare_document(
         seed=seed,
         pairs=tuple(documents),
     )
+
+
+def _choose_measures(evaluations: Sequence[Evaluation], measures: list[str]) -> list[str]:
+    """Return the measures that one judge scored in all runs, or all of them if there is none, which is then refused."""
+    judges = {
+        measure
+        for baseline, candidate in combinations(evaluations, 2)
+        for measure in find_other_judges(candidate, baseline)
+    }
+    return [measure for measure in measures if measure not in judges] or measures
 
 
 def _bound(document: ComparedPair, pair: Pair, evaluations: Sequence[Evaluation], golden: GoldenSet) -> ComparedPair:
@@ -231,6 +243,8 @@ def _notes(
             yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
     if not (baseline.has_queries and candidate.has_queries):
         return
+    for measure, why in find_other_judges(candidate, baseline).items():
+        yield f"{measure} is not compared: {why}"
     yield from _unshared(runs)
     yield from _weak(pair.measures)
     if not similarities:

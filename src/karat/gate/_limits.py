@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from karat.core import InputError, Measure, format_ms, shorten
 from karat.evaluation import Evaluation, Segments, cited_distances
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._policy import DISTANCES, LIMITS, Policy, Rule
+from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
+from karat.gate._unanswered import count_refusals, count_silent, describe_silent, list_silent
 from karat.measures import interpolate
 from karat.stats import Outcome
+
+_NOT_MEASURED = ", and what is not measured does not pass"
 
 
 def select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
@@ -42,7 +46,7 @@ def read_number(
     if rule.scored is not None:
         return _measure_scored(evaluation, rule.scored)
     if rule.metric in DISTANCES:
-        return _measure_distance(evaluation, rule.metric)
+        return _measure_distance(evaluation, rule.metric, queries)
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
 
 
@@ -55,12 +59,12 @@ def _measure_scored(evaluation: Evaluation, measure: str) -> float:
     return len(evaluation.scores.present(measure, queries)[0]) / len(queries) if queries else math.nan
 
 
-def _measure_distance(evaluation: Evaluation, metric: str) -> float:
+def _measure_distance(evaluation: Evaluation, metric: str, queries: Sequence[str] | None) -> float:
     """Return a quantile of the distances of citations, over the answers to all wordings and repeats.
 
     It is NaN if no answer has one; a file with means only may have the quantile itself.
     """
-    values = cited_distances(evaluation)
+    values = cited_distances(evaluation, queries)
     return interpolate(values, DISTANCES[metric]) if values else evaluation.mean(metric)
 
 
@@ -81,12 +85,13 @@ def check_limits(
 
     ``raw`` is the run before worst values took the place of what failed, which says how much was scored.
     """
+    counted, changed = count_refusals(candidate, baseline), count_refusals(candidate, baseline, whole=True)
     for rule in policy.rules:
         queries = select_queries(rule, candidate.segments)
-        now = read_number(raw or candidate if rule.scored is not None else candidate, rule, queries)
+        now = read_number(raw or candidate if rule.scored is not None else counted, rule, queries)
         # Only questions that both were asked are compared; the floors are for all that the run was asked.
-        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
-        compared = now if shared is queries else read_number(candidate, rule, shared)
+        shared = queries if baseline is None else _select_shared(candidate, baseline, rule, queries)
+        compared = now if shared is queries and changed is counted else read_number(changed, rule, shared)
         then = math.nan if baseline is None else read_number(baseline, rule, shared, candidate.must_show)
         if rule.is_latency and _is_unknown(rule, candidate, baseline):
             yield _fail_latency(rule, candidate, now, then)
@@ -100,6 +105,46 @@ def check_limits(
                     yield defer(rule, kind, now, limit)
                 else:
                     yield check_change(rule, kind, compared, then, limit)
+
+
+def list_newly_silent(
+    candidate: Evaluation, baseline: Evaluation | None, metric: str, queries: Sequence[str] | None
+) -> list[str]:
+    """Return the queries to which all answers say nothing now, and of which the baseline has a value."""
+    measure = CITED if metric in DISTANCES else metric
+    silent = set(list_silent(candidate, measure))
+    if not silent or baseline is None or measure not in baseline.scores.columns:
+        return []
+    scored = baseline.scores.present(measure, queries)[0]
+    return [query for query in scored if query in silent]
+
+
+def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None) -> Check:
+    """Return a check that says how many answers count as worst in it because they were refused, or say nothing."""
+    if check.query or check.current is None:
+        return check
+    queries = None if check.where is None else candidate.segments[check.where]
+    if check.kind not in ("min", "max"):
+        queries = list_newly_silent(candidate, baseline, check.metric, queries)
+    counts = count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries)
+    if not counts:
+        return check
+    return replace(check, reason=f"{check.reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+
+
+def _select_shared(
+    candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None
+) -> Sequence[str] | None:
+    """Return the queries that both runs were asked, without those that say nothing and have no value in the baseline.
+
+    They were refused there, too, so that nothing has changed.
+    """
+    shared, metric = shared_queries(candidate, baseline, queries), CITED if rule.metric in DISTANCES else rule.metric
+    if metric not in baseline.scores.columns:
+        return shared
+    scored = set(baseline.scores.present(metric)[0])
+    silent = {query for query in list_silent(candidate, metric) if query not in scored}
+    return [q for q in (candidate.queries if shared is None else shared) if q not in silent] if silent else shared
 
 
 def _is_unknown(rule: Rule, candidate: Evaluation, baseline: Evaluation | None) -> bool:
@@ -175,8 +220,15 @@ def fail_missing(
     """Return a failed check of a number that is missing in the run or in the baseline."""
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
-        reason=f"{reason}, and what is not measured does not pass",
+        reason=f"{reason}{_NOT_MEASURED}",
     )  # fmt: skip
+
+
+def explain_missing(check: Check, why: str) -> Check:
+    """Return a check that failed for want of a number with the reason why it is missing, if that is known."""
+    if not why or check.outcome is not Outcome.FAIL or not check.reason.endswith(_NOT_MEASURED):
+        return check
+    return replace(check, reason=f"{why}{_NOT_MEASURED}")
 
 
 def defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:

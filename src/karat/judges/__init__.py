@@ -22,7 +22,7 @@ from karat.judges._items import Item, make_item
 from karat.judges._judging import JUDGES, PREFERENCE, Judge, find_judge, judge_items
 from karat.judges._lexical import Source, Support, lexical_support
 from karat.judges._measures import Bench
-from karat.judges._opinions import Finding, Opinion, Summary, summarise
+from karat.judges._opinions import Finding, Opinion, bound_mean
 from karat.judges._preference import Duel, Preferred, prefer
 from karat.judges._prompts import ask_in, list_prompts, load_prompt, load_prompts
 from karat.judges._rehearsal import PlannedRequest, Rehearsal
@@ -54,10 +54,10 @@ __all__ = [
     "Rung",
     "Source",
     "Spending",
-    "Summary",
     "Support",
     "Usage",
     "ask_in",
+    "bound_mean",
     "clean",
     "fence",
     "find_judge",
@@ -72,5 +72,4 @@ __all__ = [
     "make_rubric_judge",
     "prefer",
     "score_pairs",
-    "summarise",
 ]

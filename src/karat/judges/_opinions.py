@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -37,32 +35,19 @@ class Opinion:
     vote: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """The mean of a judge over all that was asked, and how far what is missing could move it."""
+def bound_mean(
+    mean: float | None, scored: int, lost: int, *, lower_is_better: bool = False
+) -> tuple[float | None, float | None]:
+    """Return what the mean of some scores would be if those that are lost were the worst, and if they were the best.
 
-    mean: float
-    """Over the items that have a value; NaN if none has."""
-    scored: int
-    total: int
-    low: float
-    """The mean if every item without a value had the worst one."""
-    high: float
-    """The mean if every item without a value had the best one."""
+    Both are None if nothing was to be scored.
 
-
-def summarise(opinions: Sequence[Opinion], *, lower_is_better: bool = False) -> Summary:
-    """Return the mean of opinions, over what was asked and not over what came back.
-
-    >>> asked = [Opinion(judge="j", query=str(i), value=value) for i, value in enumerate([1.0, 0.5, None, None])]
-    >>> summarise(asked)
-    Summary(mean=0.75, scored=2, total=4, low=0.375, high=0.875)
+    >>> bound_mean(0.75, 2, 2), bound_mean(None, 0, 4)
+    ((0.375, 0.875), (0.0, 1.0))
     """
-    values = [opinion.value for opinion in opinions if opinion.value is not None]
-    total, lost = len(opinions), len(opinions) - len(values)
+    total = scored + lost
     if not total:
-        return Summary(mean=math.nan, scored=0, total=0, low=math.nan, high=math.nan)
-    mean = math.fsum(values) / len(values) if values else math.nan
-    ends = (math.fsum(values) / total, (math.fsum(values) + lost) / total)
-    low, high = (ends[1], ends[0]) if lower_is_better else ends
-    return Summary(mean=mean, scored=len(values), total=total, low=low, high=high)
+        return None, None
+    known = (mean or 0.0) * scored
+    ends = known / total, (known + lost) / total
+    return (ends[1], ends[0]) if lower_is_better else ends

@@ -22,6 +22,7 @@ from karat.measures import (
     _unanswerable,
 )
 from karat.measures._alignment import Alignment, Judgments, Unjudged
+from karat.measures._cited import SILENT
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._distances import UNKNOWN_TEXT, count_bands, interpolate
@@ -61,6 +62,7 @@ __all__ = [
     "JUDGE_FAILED",
     "LAPSED",
     "REL",
+    "SILENT",
     "STAGE_SCORES",
     "STATES",
     "TRACE_FIELDS",

@@ -9,92 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from karat.core import Citation, Hit, Parameter, Span, Target
+from karat.core import Parameter, Span, Target
+from karat.measures._cited import (
+    CITES_NOTHING,
+    ELSEWHERE,
+    NO_ANSWER,
+    NO_GOLD,
+    explain_silence,
+    is_answered,
+    is_in_anchor,
+    lacks_answers,
+    list_citations,
+    list_relevant,
+    meets,
+    part_of,
+    supports,
+)
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 from karat.measures._measure import REL
 
-NO_ANSWER = "no answer recorded"
-REFUSED = "the answer was refused"
 NO_ANCHORS = "no anchor in the golden set"
 NO_NEGATIVES = "no hard negatives in the golden set"
 NO_TOP_CHUNK = "no top chunk in the golden set"
-NO_GOLD = "nothing relevant in the golden set"
-ELSEWHERE = "cites no document that has an anchor"
 _WORD = re.compile(rb"[0-9A-Za-z_\x80-\xff]+")
 FIRST = Parameter(name="first", kind="bool", default=False, help="whether only the first citation counts")
 _WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
-
-
-def is_answered(asked: Asked) -> bool:
-    trace = asked.trace
-    return bool(trace.answer or trace.citations) and not trace.refused
-
-
-def lacks_answers(asked: Asked) -> bool:
-    """Return whether nothing says that the system answers at all: this question did not fail, and none has an answer.
-
-    Where it answers or refuses others, a question without an answer is one that it did not answer.
-    """
-    trace = asked.trace
-    return bool(trace.query) and not trace.error and not asked.evidence.has_answers
-
-
-def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
-    """Return what the answer cites, each as a part of a document: by its own words, or those of the hit it names."""
-    hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
-    citations = asked.trace.citations[: 1 if first else None]
-    return [_locate(citation, hits.get(citation.id)) for citation in citations]
-
-
-def _locate(citation: Citation, hit: Hit | None) -> Target:
-    if hit is None or citation.span or citation.section or citation.block:
-        return Target(
-            document=citation.document, section=citation.section, block=citation.block, span=citation.span
-        )  # fmt: skip
-    return part_of(hit)
-
-
-def part_of(hit: Hit) -> Target:
-    return Target(document=hit.document, section=hit.section, block=hit.block, span=hit.span)
-
-
-def _list_relevant(asked: Asked, rel: int) -> list[Target]:
-    graded = asked.evidence.golden.grades_by_query.get(asked.query, {})
-    return [target for target, grade in graded.items() if grade >= max(rel, 0)]
-
-
-def _meets(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
-    """Return whether a citation and a part of the gold have bytes in common, or are at most ``window`` bytes apart.
-
-    A citation of a whole document, which says nothing about where, meets only gold that is a whole document.
-    """
-    if cited.document != gold.document or gold.whole:
-        return cited.document == gold.document
-    if cited.whole:
-        return False
-    place, wanted = asked.evidence.place(cited), asked.evidence.place(gold)
-    if place is None or wanted is None:
-        return bool(cited.block) and cited.block == gold.block
-    return place.start < wanted.end + window and wanted.start - window < place.end
-
-
-def _supports(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
-    """Return whether a citation meets something relevant; one of bytes that its document does not have never does."""
-    if cited.span is not None and asked.evidence.place(Target(document=cited.document, span=cited.span)) is None:
-        return False
-    return _meets(asked, cited, gold, window)
-
-
-def _in_anchor(asked: Asked, cited: Target) -> bool:
-    return any(_is_in_section(asked, cited, anchor) for anchor in asked.gold.anchors)
-
-
-def _is_in_section(asked: Asked, part: Target, anchor: Target) -> bool:
-    """Return whether a part is in the section of an anchor, or in one below it."""
-    if part.document != anchor.document or part.whole:
-        return False
-    section, wanted = asked.evidence.section(part), asked.evidence.section(anchor)
-    return bool(section) and (section == wanted or section.startswith(f"{wanted}."))
 
 
 @trace_measure(
@@ -118,14 +57,14 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
     >>> score_hits(golden, {"q": ()}, ["CiteCoverage"], traces={"q": trace}).mean()
     {'CiteCoverage': 1.0}
     """
-    relevant = _list_relevant(asked, rel)
+    relevant = list_relevant(asked, rel)
     if not relevant and not asked.gold.anchors:
         return NO_GOLD
     if lacks_answers(asked):
         return NO_ANSWER
     citations = list_citations(asked, first=first) if is_answered(asked) else ()
     return float(
-        any(_in_anchor(asked, cited) or any(_supports(asked, cited, gold) for gold in relevant) for cited in citations)
+        any(is_in_anchor(asked, cited) or any(supports(asked, cited, gold) for gold in relevant) for cited in citations)
     )
 
 
@@ -140,9 +79,9 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
         bytes after its end and ends less than ``window`` bytes after its beginning, else 0
     Range: 0 or 1
     Convention: over the questions that were answered: a refusal is no citation that is wrong, and has its own
-        measures, and without that rule accuracy could never exceed coverage; an answer without a citation counts 0,
-        and so does a citation of a whole document where the gold is a part of it; undefined where the system does
-        not answer
+        measures, and without that rule accuracy could never exceed coverage; a rule of the gate counts it as 0; an
+        answer without a citation counts 0, and so does a citation of a whole document where the gold is a part of
+        it; undefined where the system does not answer
     Citation: blocks, citation accuracy
 
     >>> from karat.core import Citation, GoldenSet, Judgment, Query, Span, Target, Trace
@@ -153,17 +92,15 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
     >>> score_hits(golden, {"q": ()}, ["CiteAccuracy", "CiteAccuracy(window=10)"], traces={"q": trace}).mean()
     {'CiteAccuracy': 1.0, 'CiteAccuracy(window=10)': 0.0}
     """
-    relevant = _list_relevant(asked, rel)
+    relevant = list_relevant(asked, rel)
     if not relevant:
         return NO_GOLD
-    if lacks_answers(asked):
-        return NO_ANSWER
     if not is_answered(asked):
-        return REFUSED if asked.trace.refused else NOTHING
+        return explain_silence(asked)
     citations = list_citations(asked, first=first)
     return float(
         any(
-            _supports(asked, cited, gold, window) and _share_section(asked, cited, gold)
+            supports(asked, cited, gold, window) and _share_section(asked, cited, gold)
             for cited in citations
             for gold in relevant
         )
@@ -196,13 +133,6 @@ def cite_first(asked: Asked, k: None) -> float | str:
     if not is_answered(asked):
         return explain_silence(asked)
     return float(bool(asked.trace.citations))
-
-
-def explain_silence(asked: Asked) -> str:
-    """Return why a question has no answer to measure."""
-    if lacks_answers(asked):
-        return NO_ANSWER
-    return REFUSED if asked.trace.refused else NOTHING
 
 
 @trace_measure(
@@ -264,7 +194,7 @@ def anchor_hit(asked: Asked, k: int) -> float | str:
     """
     if not asked.gold.anchors:
         return NO_ANCHORS
-    return float(any(_in_anchor(asked, part_of(hit)) for hit in asked.hits(k)))
+    return float(any(is_in_anchor(asked, part_of(hit)) for hit in asked.hits(k)))
 
 
 @trace_measure("SectionTokens", aliases=("section_token_coverage",), undefined=NO_ANCHORS)
@@ -355,7 +285,7 @@ def confusion(asked: Asked, k: int, *, rel: int) -> float | str:
     hits = asked.hits(k)
     if not hits:
         return NOTHING
-    relevant = _list_relevant(asked, rel)
+    relevant = list_relevant(asked, rel)
     for part in map(part_of, hits):
         if _meets_any(asked, part, relevant):
             return 0.0
@@ -365,7 +295,7 @@ def confusion(asked: Asked, k: int, *, rel: int) -> float | str:
 
 
 def _meets_any(asked: Asked, part: Target, targets: Iterable[Target]) -> bool:
-    return any(_meets(asked, part, target) for target in targets)
+    return any(meets(asked, part, target) for target in targets)
 
 
 @trace_measure(
@@ -391,9 +321,9 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
         return NO_NEGATIVES
     if not is_answered(asked):
         return explain_silence(asked)
-    relevant, citations = _list_relevant(asked, rel), list_citations(asked)
+    relevant, citations = list_relevant(asked, rel), list_citations(asked)
     wrong = [
-        _meets_any(asked, cited, asked.gold.negatives) and not any(_supports(asked, cited, gold) for gold in relevant)
+        _meets_any(asked, cited, asked.gold.negatives) and not any(supports(asked, cited, gold) for gold in relevant)
         for cited in citations
     ]  # fmt: skip
-    return sum(wrong) / len(wrong) if wrong else "the answer cites nothing"
+    return sum(wrong) / len(wrong) if wrong else CITES_NOTHING

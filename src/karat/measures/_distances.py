@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from karat.core import Hit, Parameter, Target
-from karat.measures._citations import FIRST, NO_ANCHORS, explain_silence, is_answered, list_citations, part_of
+from karat.measures._citations import FIRST, NO_ANCHORS
+from karat.measures._cited import CITES_NOTHING, explain_silence, is_answered, list_citations, part_of
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NO_EMBEDDER = "no embedder"
 UNKNOWN_TEXT = "the text is not known"
 """Why a distance has no value: what was retrieved or cited is not in the golden set, and the trace does not hold it."""
 _NOT_LOGGED = "no delta-S was logged"
-_NO_CITATIONS = "the answer cites nothing"
 _KEY = "ΔS"
 _FARTHEST = 2.0
 BANDS = {"stable": (0.0, 0.40), "transitional": (0.40, 0.60), "risk": (0.60, math.inf)}
@@ -101,7 +101,7 @@ def cite_delta_s(asked: Asked, k: None, *, first: bool, to: str, logged: bool) -
     hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
     named = [hits.get(citation.id) for citation in asked.trace.citations[: 1 if first else None]]
     if not named:
-        return _NO_CITATIONS
+        return CITES_NOTHING
     if logged:
         distances: Sequence[float] | str = (
             _NOT_LOGGED if None in named else _read_logged(asked, [hit for hit in named if hit is not None])

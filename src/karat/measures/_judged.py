@@ -7,6 +7,7 @@ either, and counts in the gate as what was lost.
 from __future__ import annotations
 
 from karat.core import MEASURES, Parameter
+from karat.measures._cited import NO_CLAIM, NO_WORDS, REFUSED
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NOT_JUDGED = "not judged"
@@ -15,9 +16,9 @@ JUDGE_FAILED = "the judge failed"
 _EXCUSED = (
     "no reference answer in the golden set",
     "the reference answer makes no claim",
-    "the answer was refused",
-    "the answer makes no claim",
-    "the answer has no words",
+    REFUSED,
+    NO_CLAIM,
+    NO_WORDS,
 )
 """Reasons for which nobody is to blame; refusals have measures of their own."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.measures._citations import NO_ANSWER, is_answered, lacks_answers
+from karat.measures._cited import NO_ANSWER, is_answered, lacks_answers
 from karat.measures._evidence import Asked, trace_measure
 from karat.measures._measure import ANSWERABLE
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 from karat.core import GoldenSet, Parameter, Target, Trace
-from karat.measures._citations import NO_ANSWER, NO_GOLD, cite_coverage, is_answered, lacks_answers, list_citations
+from karat.measures._citations import cite_coverage
+from karat.measures._cited import NO_ANSWER, NO_GOLD, is_answered, lacks_answers, list_citations
 from karat.measures._evidence import Asked, Evidence, trace_measure
 from karat.measures._measure import REL
 

@@ -187,6 +187,8 @@ def gate_evaluation(
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
     decision = apply_policy(project, evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
+    if baseline is not None and decision.baseline is not None:
+        baseline = replace(baseline, evaluation=decision.baseline)  # without what another judge scored
     caveats = find_caveats(decision, project.golden, unit=project.scoring["unit"])
     rows = []
     for uncertainty in find_uncertainty(decision):

@@ -120,9 +120,12 @@ def describe_rule(check: CheckRow) -> str:
     'falls by at most 5.0%'
     >>> describe_rule(CheckRow(metric="R@5", kind="max_drop_abs", limit=0.1, n=9, total=12, outcome="pass", reason=""))
     'falls by at most 0.1, on 9 of 12'
+    >>> describe_rule(CheckRow(metric="CiteFirst", kind="min", limit=0.9, unanswered=3, outcome="pass", reason=""))
+    'at least 0.9, 3 unanswered as worst'
     """
     compared = "" if check.total is None else f", on {check.n:,} of {check.total:,}"
-    return _describe_limit(check) + compared
+    unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
+    return _describe_limit(check) + compared + unanswered
 
 
 def _describe_limit(check: CheckRow) -> str:

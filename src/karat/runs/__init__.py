@@ -9,7 +9,15 @@ from karat.config import Settings
 if TYPE_CHECKING:
     from karat.runs._conversion import convert_run
     from karat.runs._making import describe_run, make_run, prepare_system
-    from karat.runs._opinions import digest_run, group_votes, opinions_path, read_opinions, write_opinions
+    from karat.runs._opinions import (
+        Opinions,
+        digest_run,
+        group_votes,
+        merge_opinions,
+        opinions_path,
+        read_opinions,
+        write_opinions,
+    )
     from karat.runs._origin import check_label, find_origin
     from karat.runs._parts import Parts
     from karat.runs._plan import make_context
@@ -17,6 +25,7 @@ if TYPE_CHECKING:
     from karat.runs._traces import read_any_run, read_whole_run
 
 __all__ = [
+    "Opinions",
     "Parts",
     "RunWriter",
     "Settings",
@@ -29,6 +38,7 @@ __all__ = [
     "make_context",
     "make_header",
     "make_run",
+    "merge_opinions",
     "opinions_path",
     "prepare_system",
     "read_any_run",
@@ -44,7 +54,10 @@ __all__ = [
 _HOME = {
     "convert_run": "_conversion",
     **dict.fromkeys(("describe_run", "make_run", "prepare_system"), "_making"),
-    **dict.fromkeys(("digest_run", "group_votes", "opinions_path", "read_opinions", "write_opinions"), "_opinions"),
+    **dict.fromkeys(
+        ("Opinions", "digest_run", "group_votes", "merge_opinions", "opinions_path", "read_opinions", "write_opinions"),
+        "_opinions",
+    ),
     **dict.fromkeys(("check_label", "find_origin"), "_origin"),
     "Parts": "_parts",
     "make_context": "_plan",

@@ -7,15 +7,15 @@ is judged again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import variance
 
 import msgspec
 
 from karat.core import InputError, Run, Trace, shorten
-from karat.files import decode, read_bytes, write_file
+from karat.files import decode, lock_folder, read_bytes, write_file
 from karat.schema import OpinionDocument, OpinionHeader
 
 Key = tuple[str, int, int]
@@ -40,11 +40,49 @@ def digest_run(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def write_opinions(path: Path, run: str, judge: str, opinions: Iterable[OpinionDocument]) -> None:
-    """Write the opinions about a run file with a hash, whole or not at all."""
-    header = OpinionHeader(karat="opinions", format=1, run=run, judge=judge)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinions:
+    """What judges say of a run file."""
+
+    run: str
+    """The hash of the run file."""
+    judges: Mapping[str, str]
+    """What decides about the opinions of each judge, by its name."""
+    opinions: Sequence[OpinionDocument]
+
+
+def write_opinions(path: Path, run: str, judges: Mapping[str, str], opinions: Iterable[OpinionDocument]) -> None:
+    """Write the opinions about a run file with a hash, whole or not at all; ``judges`` says what decides about each."""
+    header = OpinionHeader(karat="opinions", format=2, run=run, judges=dict(judges))
     lines = [msgspec.json.encode(header), *map(msgspec.json.encode, opinions), b""]
     write_file(path, b"\n".join(lines).decode())
+
+
+def merge_opinions(
+    path: Path, run: str, judges: Mapping[str, str], opinions: Sequence[OpinionDocument]
+) -> tuple[dict[str, str], str]:
+    """Write the opinions of some judges about a run file, beside those of others which are there already.
+
+    Return the judges whose opinions were kept, each with what decides about them, and why opinions are gone: those
+    about another run do not count any more, and a file that cannot be read is written anew.
+    """
+    with lock_folder(path.parent):  # of two processes with different judges, the second keeps what the first wrote
+        before, problem = _read_earlier(path, run)
+        kept = {judge: own for judge, own in before.judges.items() if judge not in judges}
+        others = [opinion for opinion in before.opinions if opinion.judge in kept]
+        write_opinions(path, run, {**kept, **judges}, [*others, *opinions])
+    return kept, problem
+
+
+def _read_earlier(path: Path, run: str) -> tuple[Opinions, str]:
+    nothing = Opinions(run=run, judges={}, opinions=())
+    if not path.is_file():
+        return nothing, ""
+    try:
+        before = read_opinions(path)
+    except InputError as error:
+        return nothing, f"what was there cannot be read: {error.what}"
+    return (before, "") if before.run == run else (nothing, "what was there is about an earlier run of this name")
 
 
 def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str], None] | None = None) -> Run:
@@ -52,20 +90,20 @@ def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str]
     path = opinions_path(file)
     if not path.is_file():
         return run
-    header, opinions = read_opinions(path)
-    if header.run != digest_run(data):
+    judged = read_opinions(path)
+    if judged.run != digest_run(data):
         if say is not None:
             say(f"{path.name} has opinions about another run, which do not count; judge this one with 'karat judge'")
         return run
-    values = _average(opinions)
+    values = _average(judged.opinions)
     judges = dict.fromkeys((judge for own in values.values() for judge in own), _NO_VALUE)
-    noise = _measure_noise(opinions)
+    noise = _measure_noise(judged.opinions)
     traces = tuple(
         replace(trace, opinions={**judges, **values.get(key, {}), **noise.get(key, {})})
         for trace in run.traces
         for key in (_identify(trace),)
     )
-    settings = {**run.provenance.settings, "judged_by": header.judge}
+    settings = {**run.provenance.settings, "judged_by": dict(judged.judges)}
     return replace(run, traces=traces, provenance=replace(run.provenance, settings=settings))
 
 
@@ -73,8 +111,8 @@ def _identify(trace: Trace) -> Key:
     return trace.query, trace.paraphrase, trace.repeat
 
 
-def read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
-    """Return the first line of a file of opinions, and all others."""
+def read_opinions(path: Path) -> Opinions:
+    """Return what judges say of a run, from a file."""
     first, *lines = decode(read_bytes(path), str(path)).split("\n")
     number = 1
     try:
@@ -87,7 +125,19 @@ def read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
         problem = f"is not an opinion: {shorten(str(error))}"
         raise InputError(problem, source=str(path), line=number, hint=_AGAIN) from None
     _refuse_repetition(opinions, path)
-    return header, opinions
+    return Opinions(run=header.run, judges=_read_judges(header, opinions, path), opinions=opinions)
+
+
+def _read_judges(header: OpinionHeader, opinions: Iterable[OpinionDocument], path: Path) -> dict[str, str]:
+    """Return what decides about each judge. An earlier format names all of them together."""
+    names = dict.fromkeys(opinion.judge for opinion in opinions)
+    if header.format == 1 and header.judge is not msgspec.UNSET:
+        return dict.fromkeys(names, header.judge)
+    judges = {} if header.judges is msgspec.UNSET else header.judges
+    if unknown := [name for name in names if name not in judges]:
+        problem = f"does not say what decides about the opinions of {shorten(unknown[0])}"
+        raise InputError(problem, source=str(path), line=1, hint=_AGAIN)
+    return dict(judges)
 
 
 def _refuse_repetition(opinions: Iterable[OpinionDocument], path: Path) -> None:

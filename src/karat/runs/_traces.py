@@ -34,6 +34,7 @@ def read_any_run(
     k: int | None = None,
     say: Callable[[str], None] | None = None,
     data: bytes | None = None,
+    opinions: bool = True,
 ) -> Run:
     r"""Return the run of a file on a golden set: a run of karat, a trace file, or a run that ``karat score`` reads.
 
@@ -47,7 +48,8 @@ def read_any_run(
     paraphrases alone do not count as answers to the query. Queries
     that the golden set does not have are left out, and counted in ``settings["not_in_golden"]``; a file without any
     other query is refused. ``say`` is called with each note about the file. ``data`` is the content of a file that
-    the caller has read already.
+    the caller has read already. What judges say of the run, in a file beside it, is a part of its traces unless
+    ``opinions`` is False.
 
     >>> import tempfile
     >>> from karat.core import Judgment, Query, Target
@@ -62,12 +64,13 @@ def read_any_run(
     """
     name, data = str(path), _read_data(path, data)
     if (own := _read_own_run(path, data, k)) is not None:
-        return attach_opinions(own, path, data, say)
+        return attach_opinions(own, path, data, say) if opinions else own
     foreign = _read_foreign(path, data, golden)
     for note in (*_note_strangers(foreign, golden, name), *_list_notes(foreign, k)):
         if say is not None:
             say(note)
-    return _make_run(foreign, golden, path, data, k)
+    run = _make_run(foreign, golden, path, data, k)
+    return attach_opinions(run, path, data, say) if opinions else run
 
 
 def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str], None] | None = None) -> Run:

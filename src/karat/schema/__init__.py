@@ -101,6 +101,16 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
+    from karat.schema._online import (
+        OnlineDamage,
+        OnlineForgetting,
+        OnlineHealth,
+        OnlineIngest,
+        OnlineJournal,
+        OnlineRetention,
+        OnlineRun,
+        OnlineTable,
+    )
     from karat.schema._opinion import (
         JudgedMeasure,
         JudgeFinding,
@@ -257,6 +267,14 @@ __all__ = [
     "MoverRow",
     "NoveltyForm",
     "ObjectiveChange",
+    "OnlineDamage",
+    "OnlineForgetting",
+    "OnlineHealth",
+    "OnlineIngest",
+    "OnlineJournal",
+    "OnlineRetention",
+    "OnlineRun",
+    "OnlineTable",
     "OpinionDocument",
     "OpinionHeader",
     "Outcome",
@@ -366,6 +384,8 @@ _MODULES = {
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
+    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRetention OnlineRun
+        OnlineTable""",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"

@@ -177,6 +177,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     total: Annotated[
         Count | None, Meta(description="How many queries of the run have a value, if only n of them are compared.")
     ] = None
+    unanswered: Annotated[
+        Count | None,
+        Meta(description="How many answers count as the worst value because they were refused, or say nothing."),
+    ] = None
     needed: Annotated[
         Count | None,
         Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),

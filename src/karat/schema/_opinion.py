@@ -15,12 +15,14 @@ class OpinionHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The first line of a file of opinions: of which run they are, and who judged."""
 
     karat: Literal["opinions"]
-    format: Literal[1]
+    format: Literal[1, 2]
     run: str
     """The SHA-256 of the run file. Opinions of another file are not used."""
-    judge: str
-    """What decides about the opinions: judges, model, parameters and prompts. Scores of different judges are not
-    compared."""
+    judge: str | UnsetType = UNSET
+    """In format 1, what decides about all of the opinions."""
+    judges: dict[str, str] | UnsetType = UNSET
+    """In format 2, what decides about the opinions of each judge: its model, parameters and prompts. Scores of
+    different judges are not compared."""
 
 
 class JudgeFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +63,9 @@ class JudgeSpending(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     output_tokens: Count
     money: Annotated[float, Meta(ge=0)]
     """In the currency of the prices; 0 without prices."""
+    unmetered: Count = 0
+    """Calls of which the server did not say how many tokens they took. Their tokens are not among the above; their
+    money is, as the most that they may have cost."""
 
 
 class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,17 +74,20 @@ class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     judge: str
     measure: str
     """The name of the measure that its opinions are, in gates and reports."""
+    fingerprint: str = ""
+    """What decides about its opinions: model, parameters and prompts; empty for a dry run."""
     mean: float | None
-    """Over the answers that have a value; null if none has."""
+    """Over the queries that have a value, as ``karat eval`` prints it; null if none has."""
     scored: Count
+    """How many queries have a value. Votes, repeats and wordings of a query count once."""
     total: Count
-    """How many answers were to be judged, whatever came back."""
+    """How many queries the run has, whatever came back."""
     low: float | None
-    """The mean if everything without a value had the worst one."""
+    """The mean if every query without a value had the worst one; those that the measure is not for are left out."""
     high: float | None
-    """The mean if everything without a value had the best one."""
+    """The mean if every query without a value had the best one."""
     reasons: dict[str, Count]
-    """Why values are missing, and how many."""
+    """Why queries have no value, and how many."""
     voted: Count = 0
     """How many answers have several votes."""
     disputed: Count = 0
@@ -96,7 +104,13 @@ class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     opinions: str | None
     """The file of opinions; null for a dry run."""
     judge: str
+    """What decides about the opinions of all judges together."""
     measures: list[JudgedMeasure]
     spending: JudgeSpending
     """What it took; for a dry run, what it would take at most, as far as that is known."""
     dry_run: bool
+    kept: dict[str, str] = {}
+    """Judges that had judged this run before, and were not asked now: their opinions stay. Each with what decides about
+    them."""
+    replaced: str = ""
+    """Why opinions that were there are gone; empty if none are."""

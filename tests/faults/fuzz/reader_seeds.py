@@ -253,7 +253,7 @@ def _judging_seeds(folder: Path) -> Iterator[Case]:
         OpinionDocument(query=query, judge="faithfulness", value=value, reason="no JSON", vote=vote)
         for vote, value in enumerate(votes)
     ]
-    write_opinions(folder / "judged.opinions", digest_run(own), "faithfulness:m@1", opinions)
+    write_opinions(folder / "judged.opinions", digest_run(own), {"faithfulness": "faithfulness:m@1"}, opinions)
     files = {"run.jsonl": own, "run.opinions": (folder / "judged.opinions").read_bytes()}
     yield Case(kind="opinions", files=files)
     yield Case(kind="rubric", files={"tone.md": b"version: 1\nscale: 1 to 5\n---\nIs it polite?\n"})

@@ -20,6 +20,7 @@ from karat.gate import (
     Policy,
     Rule,
     decide,
+    lacks_baseline_labels,
     lower_is_better,
     read_baseline,
     write_baseline,
@@ -196,8 +197,8 @@ def _refuse(problem: str, checks: Sequence[Check], exit_code: int) -> GateFailed
 
 
 def _is_new(check: Check, decision: Decision) -> bool:
-    """Return whether a check failed only because the replaced baseline does not have the measure."""
-    return (
+    """Return whether a check failed only because the replaced baseline lacks the measure, or labels of it."""
+    return lacks_baseline_labels(check) or (
         decision.baseline is not None
         and decision.baseline.has_queries  # a baseline of means alone lacks what the tests need for every measure
         and check.metric not in decision.baseline.means

@@ -43,10 +43,10 @@ def bridge_judges(
 ) -> BridgeReport:
     """Let two judges judge the same answers of a run file, and return by how much their scores differ.
 
-    ``old`` and ``new`` are files with a table ``[judges]``. The baseline's mean and the floors of the gate move by the
-    mean difference, with its interval. With ``output`` a baseline is written that has the new judge's scores of the
-    sampled queries, and no others of these measures: a later run is compared on these. The run has to be that of the
-    baseline.
+    ``old`` and ``new`` are files with a table ``[judges]``; a judge that is the same in both is left out. The
+    baseline's mean and the floors of the gate move by the mean difference, with its interval. With ``output`` a
+    baseline is written that has the new judge's scores of the sampled queries, and no others of these measures: a
+    later run is compared on these. The run has to be that of the baseline.
     """
     from karat.projects.judging import choose_judges, judge_sample  # baselines need no judges for anything else
 
@@ -57,7 +57,8 @@ def bridge_judges(
     )
     judges = choose_judges(after, names)
     sides = [judge_sample(own, judges, answers, sampled, progress=progress) for own in (before, after)]
-    if sides[0].fingerprint == sides[1].fingerprint:
+    judges = [judge for judge in judges if len({side.fingerprints[judge.name] for side in sides}) > 1]
+    if not judges:
         raise UsageError("both judges are the same: there is nothing to bridge")
     place = baseline_path(project, baseline)
     recorded = read_baseline(place) if place.is_file() else None
@@ -66,8 +67,8 @@ def bridge_judges(
         _write_moved(recorded, judges, sides, answers, output)
     return BridgeReport(
         run=str(run),
-        old=sides[0].fingerprint,
-        new=sides[1].fingerprint,
+        old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),
+        new=", ".join(sides[1].fingerprints[judge.name] for judge in judges),
         sampled=len(sampled),
         queries=len({trace.query for trace in answers.traces}),
         measures=rows,
@@ -146,9 +147,13 @@ def _write_moved(
         for query, row in scores.rows.items():
             codes[row, column] = 0 if query in new else len(reasons)
             values[row, column] = new.get(query, math.nan)
-        definitions[judge.measure] = f"{judge.measure} by {sides[1].fingerprint}"
+        definitions[judge.measure] = f"{judge.measure} by {sides[1].fingerprints[judge.name]}"
     moved = replace(scores, values=values, codes=codes, reasons=tuple(reasons), definitions=definitions)
-    settings = {**evaluation.provenance.settings, "judged_by": sides[1].fingerprint}
+    earlier = evaluation.provenance.settings.get("judged_by")
+    judged_by = {judge.name: sides[1].fingerprints[judge.name] for judge in judges}
+    if isinstance(earlier, Mapping):  # earlier versions of karat named all judges together
+        judged_by = {**earlier, **judged_by}
+    settings = {**evaluation.provenance.settings, "judged_by": judged_by}
     provenance = replace(evaluation.provenance, settings=settings)
     means = {**evaluation.means, **{judge.measure: moved.mean()[judge.measure] for judge in judges}}
     write_baseline(

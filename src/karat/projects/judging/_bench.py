@@ -110,25 +110,32 @@ def make_model(config: JudgesConfig) -> Model:
     )
 
 
-def fingerprint_judges(project: Project, setup: Setup, judges: Sequence[Judge], votes: int) -> str:
-    """Return what decides about opinions: the judges with their prompts, the model and how it is asked, in one line."""
-    parts = [_fingerprint(judge, setup.bench.prompts) for judge in sorted(judges, key=lambda judge: judge.name)]
-    if setup.asker is not None:
-        model = setup.asker.chat.model
-        settings = {**model.parameters, "url": model.endpoint.name, "rung": setup.asker.chat.rung}
+def fingerprint_judges(project: Project, setup: Setup, judges: Sequence[Judge], votes: int) -> dict[str, str]:
+    """Return what decides about the opinions of each judge, by its name."""
+    return {judge.name: fingerprint_judge(project, setup, judge, votes) for judge in judges}
+
+
+def fingerprint_judge(project: Project, setup: Setup, judge: Judge, votes: int = 1) -> str:
+    """Return what decides about a judge's opinions, in one line: its prompts, the model, and how it is asked.
+
+    Which other judges are asked beside it does not matter.
+    """
+    parts = [_fingerprint(judge, setup.bench.prompts)]
+    asker = setup.asker if judge.prompts else None
+    if asker is not None:
+        model = asker.chat.model
+        settings = {**model.parameters, "url": model.endpoint.name, "rung": asker.chat.rung}
         parts.append(json.dumps(settings, sort_keys=True))
     if votes > 1:
         parts.append(f"votes={votes}")
-    if any(judge.embeds for judge in judges):
+    if judge.embeds:
         parts.append(f"embedder={json.dumps(Stages.from_table(project.config.pipeline).embedder, sort_keys=True)}")
-    if any(judge.name == "entailment" for judge in judges):
+    if judge.name == "entailment":
         parts.append(f"entails={project.config.judges.entails}")
     if (texts := project.config.judges.texts) is not None:
         parts.append(f"texts={texts}")
-    text = "; ".join(parts)
-    names = ",".join(sorted(judge.name for judge in judges))
-    model_name = setup.model.model if setup.model is not None else "offline"
-    return f"{names}:{model_name}@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    digest = hashlib.sha256("; ".join(parts).encode()).hexdigest()[:16]
+    return f"{judge.name}:{'offline' if asker is None else asker.chat.model.model}@{digest}"
 
 
 def _fingerprint(judge: Judge, prompts: Any) -> str:
@@ -144,4 +151,5 @@ def write_spending(spending: Spending) -> JudgeSpending:
         input_tokens=spending.usage.sent,
         output_tokens=spending.usage.received,
         money=spending.money,
+        unmetered=spending.unmetered,
     )

@@ -111,7 +111,7 @@ def _read_scores(run: Run, judge: str, source: str) -> Scored:
         source=source,
         values=values,
         answers={identify(trace): trace.answer for trace in run.traces},
-        fingerprint=str(run.provenance.settings.get("judged_by", "")),
+        fingerprint=run.provenance.settings["judged_by"][judge],
         failed=failed,
         worst=float(judge in JUDGES and JUDGES[judge].lower_is_better),
     )

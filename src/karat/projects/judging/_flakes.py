@@ -44,7 +44,10 @@ def find_flakes(
     runs = [read_any_run(path, project.golden) for path in paths]
     tables = [_read_votes(path) for path in paths]
     judge = _choose_judge(judge, [name for _, votes in tables for own in votes.values() for name in own])
-    fingerprints = {fingerprint for fingerprint, _ in tables}
+    for path, (judges, _) in zip(paths, tables, strict=True):
+        if judge not in judges:
+            raise InputError(f"is not judged by {shorten(judge)}", source=str(path), hint="judge it by the same judge")
+    fingerprints = {judges[judge] for judges, _ in tables}
     if len(fingerprints) > 1:
         named = ", ".join(map(shorten, sorted(fingerprints)))
         raise UsageError(f"the runs have different judges ({named}): judge them all by one")
@@ -76,18 +79,19 @@ def _choose_judge(judge: str, names: Sequence[str]) -> str:
 Votes = Mapping[tuple[str, int, int], Mapping[str, tuple[float, ...]]]
 
 
-def _read_votes(path: Path) -> tuple[str, Votes]:
+def _read_votes(path: Path) -> tuple[Mapping[str, str], Votes]:
+    """Return what decides about each judge of a run, and their votes."""
     file = opinions_path(path)
     if not file.is_file():
         raise InputError("nobody has judged the run", source=str(path), hint="run 'karat judge' first")
-    header, opinions = read_opinions(file)
-    if header.run != digest_run(read_bytes(path)):
+    judged = read_opinions(file)
+    if judged.run != digest_run(read_bytes(path)):
         raise InputError("has opinions about another run", source=str(file), hint="judge the run again")
     votes = {
         key: {judge: tuple(vote.value for vote in own if vote.value is not None) for judge, own in judges.items()}
-        for key, judges in group_votes(opinions).items()
+        for key, judges in group_votes(judged.opinions).items()
     }
-    return header.judge, votes
+    return judged.judges, votes
 
 
 def _collect(runs: Sequence[Run], tables: Sequence[Votes], judge: str) -> dict[str, list[Judged]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import stdev
 from typing import Any
 
-from karat.core import InputError, Run, Trace
+from karat.core import InputError, Measure, Run, Trace
+from karat.evaluation import score_run
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
     Item,
@@ -18,16 +18,17 @@ from karat.judges import (
     Opinion,
     Spending,
     Usage,
+    bound_mean,
     find_judge,
     judge_items,
     load_prompt,
     make_item,
     make_rubric_judge,
-    summarise,
 )
+from karat.measures import ANSWERABLE, UNANSWERABLE, run_scores
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
-from karat.runs import digest_run, opinions_path, read_any_run, write_opinions
+from karat.runs import digest_run, merge_opinions, opinions_path, read_any_run
 from karat.schema import JudgedMeasure, JudgeFinding, JudgeReport, OpinionDocument
 
 OFFLINE = ("lexical_support",)
@@ -65,6 +66,8 @@ def judge_run(
 ) -> JudgeReport:
     """Let judges judge every answer of a run file, write what they say beside it, and return the report.
 
+    What other judges have said of the same run stays, and the report names them.
+
     Replies are kept in the project's folder ``.karat``: a run that was killed goes on where it was, and the second one
     makes no call. Without ``cache`` everything is asked anew. ``progress`` is called with a stage, how much is
     done, how much there is, and as ``note`` what it has cost so far.
@@ -72,22 +75,30 @@ def judge_run(
     target = opinions_path(path)
     refuse_input(target)
     data = read_bytes(path)
-    items = _list_items(project, read_any_run(path, project.golden, say=say), path, judges)
+    run = read_any_run(path, project.golden, say=say, data=data, opinions=False)
+    items = _list_items(project, run, path, judges)
+    score_run(
+        project.golden, run, ["RR"], **project.scoring
+    )  # what cannot be scored is refused before anything is paid for
     votes = project.config.judges.votes if votes is None else votes
     with ExitStack() as stack:
         setup = open_bench(project, judges, stack, cache=cache)
         if dry_run:
             return _estimate(setup, path, items, judges, votes)
-        judge = fingerprint_judges(project, setup, judges, votes)
+        fingerprints = fingerprint_judges(project, setup, judges, votes)
         opinions = _judge(project, setup, items, judges, votes, progress)
-        write_opinions(target, digest_run(data), judge, map(_write_opinion, opinions))
+        documents = list(map(_write_opinion, opinions))
+        kept, replaced = merge_opinions(target, digest_run(data), fingerprints, documents)
+        judged = read_any_run(path, project.golden, data=data)
         return JudgeReport(
             run=str(path),
             opinions=str(target),
-            judge=judge,
-            measures=[_summarise(own, opinions) for own in judges],
+            judge=", ".join(fingerprints.values()),
+            measures=_summarise(project, judged, judges, fingerprints, opinions),
             spending=write_spending(setup.spending),
             dry_run=False,
+            kept=kept,
+            replaced=replaced,
         )
 
 
@@ -140,9 +151,15 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
         run=str(path),
         opinions=None,
         judge="",
-        measures=[_summarise(judge, []) for judge in judges],
+        measures=[_write_unasked(judge) for judge in judges],
         spending=write_spending(Spending(calls=calls, usage=usage, money=money)),
         dry_run=True,
+    )
+
+
+def _write_unasked(judge: Judge) -> JudgedMeasure:
+    return JudgedMeasure(
+        judge=judge.name, measure=judge.measure, mean=None, scored=0, total=0, low=None, high=None, reasons={}
     )
 
 
@@ -151,23 +168,35 @@ def _count_calls(judge: Judge, item: Item) -> int:
     return len(item.texts) if judge.passages and judge.prompts else judge.calls
 
 
-def _summarise(judge: Judge, opinions: Sequence[Opinion]) -> JudgedMeasure:
-    own = [opinion for opinion in opinions if opinion.judge == judge.name]
-    summary = summarise(own, lower_is_better=judge.lower_is_better)
-    spreads = _list_spreads(own)
-    return JudgedMeasure(
-        judge=judge.name,
-        measure=judge.measure,
-        mean=_write_number(summary.mean),
-        scored=summary.scored,
-        total=summary.total,
-        low=_write_number(summary.low),
-        high=_write_number(summary.high),
-        reasons=dict(Counter(opinion.reason for opinion in own if opinion.value is None).most_common()),
-        voted=len(spreads),
-        disputed=sum(spread > _TIE for spread in spreads),
-        spread=math.fsum(spreads) / len(spreads) if spreads else None,
-    )
+def _summarise(
+    project: Project, run: Run, judges: Sequence[Judge], fingerprints: Mapping[str, str], opinions: Sequence[Opinion]
+) -> list[JudgedMeasure]:
+    """Return what each judge says of a run as eval and gate score it: by query, each of which counts once."""
+    evaluation = score_run(project.golden, run, [judge.measure for judge in judges], **project.scoring)
+    cells = run_scores(evaluation.scores).measures
+    rows = []
+    for judge in judges:
+        cell = cells[str(Measure.parse(judge.measure))]
+        lost = sum(count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE))
+        ends = bound_mean(cell.mean, cell.n, lost, lower_is_better=judge.lower_is_better)
+        spreads = _list_spreads([opinion for opinion in opinions if opinion.judge == judge.name])
+        rows.append(
+            JudgedMeasure(
+                judge=judge.name,
+                measure=judge.measure,
+                fingerprint=fingerprints[judge.name],
+                mean=cell.mean,
+                scored=cell.n,
+                total=cell.total,
+                low=ends[0],
+                high=ends[1],
+                reasons=dict(cell.missing),
+                voted=len(spreads),
+                disputed=sum(spread > _TIE for spread in spreads),
+                spread=math.fsum(spreads) / len(spreads) if spreads else None,
+            )
+        )
+    return rows
 
 
 def _list_spreads(opinions: Sequence[Opinion]) -> list[float]:
@@ -177,10 +206,6 @@ def _list_spreads(opinions: Sequence[Opinion]) -> list[float]:
         if opinion.value is not None:
             votes.setdefault((opinion.query, opinion.paraphrase, opinion.repeat), []).append(opinion.value)
     return [stdev(own) for own in votes.values() if len(own) > 1]
-
-
-def _write_number(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _write_opinion(opinion: Opinion) -> OpinionDocument:

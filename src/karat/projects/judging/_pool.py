@@ -24,7 +24,7 @@ from karat.judges import (
     score_pairs,
 )
 from karat.projects._project import Project
-from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
+from karat.projects.judging._bench import Setup, fingerprint_judge, open_bench, write_spending
 from karat.schema.judging import PoolJudging
 
 Row = dict[str, Any]
@@ -104,7 +104,7 @@ def _choose(
     judge: Judge = find_judge("passage_relevance" if by == "model" else "overlap_grade")
     setup = open_bench(project, [judge], stack, cache=cache)
     if by == "model":
-        return setup, fingerprint_judges(project, setup, [judge], 1), lambda rows: [_ask(setup, row) for row in rows]
+        return setup, fingerprint_judge(project, setup, judge), lambda rows: [_ask(setup, row) for row in rows]
     if by == "overlap":
         return setup, "overlap_grade", lambda rows: [(grade_by_overlap(*_read_pair(row)), "") for row in rows]
     from karat.systems import load

@@ -15,7 +15,7 @@ import numpy as np
 from karat.core import InputError, Run, Trace
 from karat.judges import PREFERENCE, BudgetSpent, Duel, NotMeasurable, Preferred, prefer
 from karat.projects._project import Project
-from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
+from karat.projects.judging._bench import Setup, fingerprint_judge, open_bench, write_spending
 from karat.runs import read_any_run
 from karat.schema.judging import PreferenceReport, PreferredAnswer
 
@@ -46,7 +46,7 @@ def prefer_run(
     duels = _pair(project, runs, (first, second))
     with ExitStack() as stack:
         setup = open_bench(project, [PREFERENCE], stack, cache=cache)
-        judge = fingerprint_judges(project, setup, [PREFERENCE], 1)
+        judge = fingerprint_judge(project, setup, PREFERENCE)
         outcomes = _ask(setup, duels, project.config.judges.concurrency, progress)
         return _report((str(first), str(second)), judge, outcomes, setup)
 

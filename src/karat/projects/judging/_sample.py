@@ -18,7 +18,8 @@ from karat.schema import JudgeSpending
 class JudgedSample:
     """What judges say of some queries."""
 
-    fingerprint: str
+    fingerprints: Mapping[str, str]
+    """What decides about the opinions of each judge."""
     scores: Mapping[str, Mapping[str, float]]
     """The mean over the answers to each query, by judge."""
     spending: JudgeSpending
@@ -47,11 +48,13 @@ def judge_sample(
 
     with ExitStack() as stack:
         setup = open_bench(project, judges, stack)
-        fingerprint = fingerprint_judges(project, setup, judges, config.votes)
+        fingerprints = fingerprint_judges(project, setup, judges, config.votes)
         opinions = judge_items(
             setup.bench, items, judges, votes=config.votes, concurrency=config.concurrency, progress=tell
         )
-        return JudgedSample(fingerprint=fingerprint, scores=_average(opinions), spending=write_spending(setup.spending))
+        return JudgedSample(
+            fingerprints=fingerprints, scores=_average(opinions), spending=write_spending(setup.spending)
+        )
 
 
 def _average(opinions: Sequence[Opinion]) -> dict[str, dict[str, float]]:

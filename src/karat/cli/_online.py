@@ -1,0 +1,22 @@
+"""``karat online``: the verbs that keep a log of live queries, and look at it."""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli._verbs import Verbs
+
+_VERBS = {
+    "expire": "karat.cli._online_expire",
+    "forget": "karat.cli._online_forget",
+    "health": "karat.cli._online_health",
+    "ingest": "karat.cli._online_ingest",
+}
+
+
+@click.group("online", cls=Verbs, verbs=_VERBS, short_help="Keep the log of live queries and feedback, and look at it.")
+def command() -> None:
+    """Keep the log of live queries and feedback that karat.online writes, and look at it.
+
+    Example: karat online health karat.db
+    """

@@ -1,0 +1,46 @@
+"""``karat online forget``: a session or a user, removed from all files of a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from karat.cli._table import emit, escaped, tell
+
+if TYPE_CHECKING:
+    from karat.schema import OnlineForgetting
+
+
+@click.command("forget", short_help="Remove a session or a user from all files of a log.")
+@click.argument("store", metavar="[STORE]", default="karat.db")
+@click.option("--session", metavar="ID", help="The session, as the host gave it.")
+@click.option("--user", metavar="ID", help="The user, as the host gave it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(store: str, session: str | None, user: str | None, as_json: bool) -> None:
+    """Remove all records of a session or a user: from STORE, its free pages, the journal and the archive.
+
+    The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. Exit code 3 if
+    somebody still reads STORE, so that old pages are left. A golden set that was harvested before is not touched.
+
+    Example: karat online forget karat.db --session 7f3a
+    """
+    from karat.online import forget
+    from karat.schema import to_json
+
+    document = forget(store, session=session, user=user)
+    emit(to_json(document) if as_json else _text(document, store))
+    if not document.complete:
+        tell(f"somebody still reads {escaped(store)}: old pages are left; forget again when nobody does")
+        raise SystemExit(3)
+
+
+def _text(document: OnlineForgetting, store: str) -> str:
+    lines = [f"{document.rows:,} rows removed from {escaped(store)}"]
+    if document.frames:
+        lines.append(f"{document.frames:,} records overwritten in the journal")
+    if document.archived:
+        lines.append(f"{document.archived:,} queries removed from the archive")
+    if document.damages:
+        lines.append(f"{document.damages:,} files that could not be read removed: nobody knows whose records they held")
+    return "\n".join(lines)

@@ -1,0 +1,72 @@
+"""``karat online ingest``: what hosts have logged, from the journal into the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from karat.cli._table import emit, escaped, tell
+
+if TYPE_CHECKING:
+    from karat.online import Ingested
+    from karat.schema import OnlineIngest
+
+_SECONDS = click.FloatRange(min=0.01)
+
+
+@click.command("ingest", short_help="Bring logged queries from the journal into the store.")
+@click.argument("store", metavar="[STORE]", default="karat.db")
+@click.option("--follow", is_flag=True, help="Go on until interrupted.")
+@click.option("--every", metavar="SECONDS", type=_SECONDS, default=1.0, show_default=True, help="How often to look.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(store: str, follow: bool, every: float, as_json: bool) -> None:
+    """Bring what hosts have logged from the journal beside STORE into STORE, which is made if there is none.
+
+    Each accepted record is stored exactly once, even if this is killed, or runs twice.
+
+    Example: karat online ingest karat.db
+    """
+    from karat.online import ingest
+    from karat.schema import to_json
+
+    done = _follow(store, every) if follow else ingest(store)
+    document = _to_document(done)
+    emit(to_json(document) if as_json else _text(document, store))
+
+
+def _follow(store: str, every: float) -> Ingested:
+    """Ingest until a signal comes; what is there then is still ingested."""
+    import signal
+    import threading
+
+    from karat.online import follow
+
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return follow(store, stop, every=every, on_error=lambda error: tell(escaped(str(error))))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _to_document(done: Ingested) -> OnlineIngest:
+    from karat.schema import OnlineIngest
+
+    return OnlineIngest(
+        records=done.records, repeated=done.repeated, damaged=done.damaged, segments=done.segments, busy=done.busy
+    )
+
+
+def _text(document: OnlineIngest, store: str) -> str:
+    if document.busy and not document.records:
+        return f"another ingester is at work on {escaped(store)}"
+    lines = [f"{document.records:,} records are new in {escaped(store)}"]
+    if document.repeated:
+        lines.append(f"{document.repeated:,} were there already")
+    if document.damaged:
+        lines.append(
+            f"{document.damaged:,} parts of the journal could not be read: karat online health {escaped(store)}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,146 @@
+"""Judgments from behaviour: an estimate, its interval, how much it is based on, and where it comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from karat.feedback._pairs import Pair, PairCounts, count_pairs
+from karat.feedback._sessions import Session
+from karat.stats.clicks import (
+    LEAST_IMPRESSIONS,
+    Attractions,
+    combine_intervals,
+    estimate_ctr,
+    estimate_ips,
+    estimate_propensities,
+    estimate_sdbn,
+    exact_interval,
+)
+
+Evidence = Literal["validated", "cited", "read"]
+"""Where a judgment comes from, the most trusted first."""
+Estimator = Literal["ips", "snips", "sdbn", "ctr"]
+MARGINAL, RELEVANT = 0.1, 0.3
+"""Of those who look at a document, the share that reads it, from which on it is marginal (1) or relevant (2).
+The lower end of the interval has to reach it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourJudgment:
+    """What people's behaviour says of how well a document answers a query."""
+
+    query: str
+    """The query as most people write it."""
+    document: str
+    grade: int | None
+    """From 0 to 3; None if too little is known. A document that nobody read is unjudged, not bad."""
+    evidence: Evidence
+    estimate: float
+    """The share of people who call it useful, of answers that cite it, or of readers among those who look at it."""
+    low: float
+    high: float
+    n: int
+    """How many validations, or lists, that is based on."""
+    estimator: str
+    """How the estimate is made."""
+
+
+def judge_behaviour(
+    sessions: Iterable[Session] | PairCounts,
+    *,
+    estimator: Estimator = "snips",
+    minimum: int = LEAST_IMPRESSIONS,
+    confidence: float = 0.95,
+) -> list[BehaviourJudgment]:
+    """Return a judgment of every pair that somebody read, cited or validated, in the order of their first list.
+
+    Explicit validation counts more than a citation, and that more than reading. Validation grades 3 or 0, by majority;
+    a tie is no grade. A citation grades 2. Reading grades 1 or 2, by the lower end of an interval that holds those of
+    all estimators, so that no way of looking at lists makes a grade too high. Where ranks never vary, the estimate is
+    that of SDBN. What was shown and left alone has no judgment.
+    """
+    counts = sessions if isinstance(sessions, PairCounts) else count_pairs(sessions)
+    reads = _estimate_reads(counts, estimator, minimum, confidence)
+    names = {text: max(sorted(forms), key=forms.__getitem__) for text, forms in counts.queries.items()}
+    pairs = dict.fromkeys((*counts.places, *counts.useful, *counts.not_useful, *counts.cited))
+    judgments = []
+    for pair in pairs:
+        judgment = (
+            _judge_votes(counts, names, pair, confidence)
+            or _judge_citations(counts, names, pair, reads, confidence)
+            or _judge_reads(counts, names, pair, reads)
+        )
+        if judgment is not None:
+            judgments.append(judgment)
+    return judgments
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """What the estimators say of each pair that was shown."""
+
+    chosen: Attractions
+    low: np.ndarray
+    high: np.ndarray
+    shown: np.ndarray
+
+
+def _estimate_reads(counts: PairCounts, estimator: Estimator, minimum: int, confidence: float) -> _Reads:
+    shown = counts.impressions
+    looked = estimate_propensities(shown, confidence=confidence)
+    estimates = {
+        "ctr": estimate_ctr(shown, minimum=minimum, confidence=confidence),
+        "sdbn": estimate_sdbn(shown, minimum=minimum, confidence=confidence),
+    }
+    if looked.depth > 1:
+        for name, normalised in (("ips", False), ("snips", True)):
+            estimates[name] = estimate_ips(
+                shown, looked, self_normalised=normalised, minimum=minimum, confidence=confidence
+            )
+    chosen = estimates.get(estimator, estimates["sdbn"])
+    low, high = combine_intervals(list(estimates.values()))
+    return _Reads(chosen, low, high, estimates["ctr"].n)
+
+
+def _judge_votes(counts: PairCounts, names: dict[str, str], pair: Pair, confidence: float) -> BehaviourJudgment | None:
+    yes, no = counts.useful[pair], counts.not_useful[pair]
+    if not yes + no:
+        return None
+    low, high = exact_interval(yes, yes + no, confidence)
+    return BehaviourJudgment(
+        query=names[pair[0]], document=pair[1], grade=None if yes == no else 3 if yes > no else 0, evidence="validated",
+        estimate=yes / (yes + no), low=low, high=high, n=yes + no, estimator="votes",
+    )  # fmt: skip
+
+
+def _judge_citations(
+    counts: PairCounts, names: dict[str, str], pair: Pair, reads: _Reads, confidence: float
+) -> BehaviourJudgment | None:
+    cited, place = counts.cited[pair], counts.places.get(pair)
+    if not cited:
+        return None
+    lists = max(cited, int(reads.shown[place]) if place is not None else 0)
+    low, high = exact_interval(cited, lists, confidence)
+    return BehaviourJudgment(
+        query=names[pair[0]], document=pair[1], grade=2, evidence="cited", estimate=cited / lists, low=low, high=high,
+        n=lists, estimator="citations",
+    )  # fmt: skip
+
+
+def _judge_reads(counts: PairCounts, names: dict[str, str], pair: Pair, reads: _Reads) -> BehaviourJudgment | None:
+    place = counts.places[pair]
+    value = float(reads.chosen.value[place])
+    if math.isnan(value) or not reads.chosen.clicks[place]:
+        return None
+    low, high = float(reads.low[place]), float(reads.high[place])
+    grade = 2 if low >= RELEVANT else 1 if low >= MARGINAL else None
+    return BehaviourJudgment(
+        query=names[pair[0]], document=pair[1], grade=grade, evidence="read",
+        estimate=min(max(value, low), high), low=low, high=high, n=int(reads.chosen.n[place]),
+        estimator=reads.chosen.estimator,
+    )  # fmt: skip

@@ -1,0 +1,237 @@
+"""Sessions rebuilt from the records of a log, one after the other, as they end."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import Any
+
+from karat.feedback._detectors import Similarity, compare_words, find_passed, find_repeats, find_reused
+from karat.feedback._sessions import AskedQuery, Oddities, Session
+from karat.online import (
+    EVENT_KINDS,
+    IMPRESSION,
+    RE_SEARCH,
+    READ_AFTER_SEARCH,
+    REFERENCE,
+    SCROLL_PAST,
+    TASK_OUTCOME,
+    VALIDATE_NOT_USEFUL,
+    VALIDATE_USEFUL,
+    LoggedEvent,
+    LoggedQuery,
+    Reader,
+    Record,
+)
+
+IDLE_SECONDS = 12 * 3600.0
+"""A session without a record for so long has ended; if its id comes again, that is another one."""
+SKEW_SECONDS = 5.0
+"""Clocks of two processes may differ by so much: a read may seem to come that long before its query."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A session that has not ended yet."""
+
+    id: str
+    latest: float
+    queries: dict[str, LoggedQuery] = field(default_factory=dict)
+    events: dict[str, LoggedEvent] = field(default_factory=dict)
+
+
+def rebuild_sessions(
+    queries: Iterable[LoggedQuery],
+    events: Iterable[LoggedEvent],
+    *,
+    oddities: Oddities | None = None,
+    texts: Mapping[str, str] | None = None,
+    similarity: Similarity = compare_words,
+    idle: float = IDLE_SECONDS,
+) -> Iterator[Session]:
+    """Yield sessions as they end, from records in the order of time; only those that are open are held.
+
+    An event belongs to the query that it names, or to the latest query of its session that had shown its document. With
+    the ``texts`` of documents the answers are searched for their words. What is odd about the records is counted in
+    ``oddities``.
+
+    >>> from karat.online import LoggedHit
+    >>> asked = LoggedQuery("1", 10.0, "wifi?", session="s", hits=(LoggedHit("pool", 1), LoggedHit("wifi", 2)), count=2)
+    >>> read = LoggedEvent("2", 12.0, READ_AFTER_SEARCH, session="s", document="wifi")
+    >>> [session] = rebuild_sessions([asked], [read])
+    >>> dict(session.queries[0].read), session.queries[0].passed
+    ({'wifi': 2}, ('pool',))
+    """
+    odd = Oddities() if oddities is None else oddities
+    open_: dict[str, _Open] = {}
+    home: dict[str, str] = {}  # of each query, as long as its session is open
+    now = -float("inf")
+    records: Iterator[Record] = merge(queries, events, key=_get_time)
+    for record in records:
+        now = max(now, record.time)
+        while open_:  # in the order of their latest record, so that the first one is the first to end
+            key = next(iter(open_))
+            if open_[key].latest >= now - idle:
+                break
+            yield _close(open_.pop(key), home, odd, texts, similarity)
+        _add(record, open_, home, odd)
+    for session in open_.values():
+        yield _close(session, {}, odd, texts, similarity)
+
+
+def read_sessions(
+    reader: Reader, since: float | None = None, until: float | None = None, **options: Any
+) -> Iterator[Session]:
+    """Yield the sessions of a log in a span of time; the options are those of :func:`rebuild_sessions`."""
+    return rebuild_sessions(reader.queries(since, until), reader.events(since, until), **options)
+
+
+def _get_time(record: Record) -> float:
+    return record.time
+
+
+def _add(record: Record, open_: dict[str, _Open], home: dict[str, str], odd: Oddities) -> None:
+    """Put a record into its session, which moves to the end of those that are open."""
+    is_query = isinstance(record, LoggedQuery)
+    key = _find_home(record, open_, home, odd)
+    if key is None:
+        return
+    session = open_.pop(key, None) or _Open(record.session, record.time)
+    open_[key] = session
+    held = session.queries if is_query else session.events
+    if record.id in held:
+        odd.duplicates += 1
+        return
+    odd.backwards += record.time < session.latest
+    session.latest = max(session.latest, record.time)
+    held[record.id] = record  # type: ignore[assignment]
+    if is_query:
+        home[record.id] = key
+
+
+def _find_home(record: Record, open_: Mapping[str, _Open], home: Mapping[str, str], odd: Oddities) -> str | None:
+    """Return the key of a record's session: that of its query, its own, or for a query without one a key of its own."""
+    if isinstance(record, LoggedQuery):
+        return f"s{record.session}" if record.session else f"q{record.id}"
+    if record.query in home:
+        return home[record.query]
+    odd.unknown_query += bool(record.query)
+    key = f"s{record.session}"
+    if not record.session:
+        odd.without_session += 1
+        return None
+    if key not in open_:
+        odd.before_any_query += 1
+    return key
+
+
+def _close(
+    session: _Open, home: dict[str, str], odd: Oddities, texts: Mapping[str, str] | None, similarity: Similarity
+) -> Session:
+    """Return a session that has ended: every event with its query, and what can be seen besides."""
+    for name in session.queries:
+        home.pop(name, None)
+    queries = sorted(session.queries.values(), key=lambda query: (query.time, query.id))
+    drafts = {query.id: _Draft(query) for query in queries}
+    shown = _index(queries)
+    unmatched, outcomes, actions = [], [], 0
+    for event in sorted(session.events.values(), key=lambda event: (event.time, event.id)):
+        if event.kind == TASK_OUTCOME:
+            outcomes.append(event)
+        elif event.kind not in EVENT_KINDS:
+            actions += 1
+        elif (draft := _match(event, drafts, shown)) is not None:
+            draft.add(event)
+        else:
+            odd.not_shown += bool(event.document)
+            unmatched.append(event)
+    for place, before in enumerate(find_repeats([(q.text, q.time) for q in queries], similarity=similarity)):
+        if before is not None:
+            drafts[queries[place].id].repeats = queries[before].id
+            drafts[queries[before].id].repeated = True
+    return Session(
+        id=session.id,
+        queries=tuple(draft.finish(texts) for draft in drafts.values()),
+        unmatched=tuple(unmatched),
+        outcomes=tuple(outcomes),
+        actions=actions,
+    )
+
+
+_Shown = dict[str, tuple[list[float], list[str]]]
+"""By document: when it was shown, and by which query."""
+
+
+def _index(queries: Iterable[LoggedQuery]) -> _Shown:
+    shown: _Shown = {}
+    for query in queries:
+        for document in dict.fromkeys(query.documents):
+            times, names = shown.setdefault(document, ([], []))
+            times.append(query.time)
+            names.append(query.id)
+    return shown
+
+
+def _match(event: LoggedEvent, drafts: Mapping[str, _Draft], shown: _Shown) -> _Draft | None:
+    """Return the query that an event names, or the latest one before it that showed its document."""
+    if event.query in drafts:
+        return drafts[event.query]
+    times, names = shown.get(event.document, ([], []))
+    place = bisect_right(times, event.time)
+    if not place and times and times[0] <= event.time + SKEW_SECONDS:
+        place = 1
+    return drafts[names[place - 1]] if place else None
+
+
+class _Draft:
+    """A query while its events are put together."""
+
+    __slots__ = ("not_useful", "passed", "query", "read", "repeated", "repeats", "reused", "useful")
+
+    def __init__(self, query: LoggedQuery) -> None:
+        self.query, self.repeats, self.repeated = query, "", False
+        self.read: dict[str, int | None] = {}
+        self.useful: dict[str, None] = {}
+        self.not_useful: dict[str, None] = {}
+        self.passed: dict[str, None] = {}
+        self.reused: dict[str, None] = {}
+
+    def add(self, event: LoggedEvent) -> None:
+        """Add what an event says; an impression says nothing that the hits do not."""
+        name = event.document
+        if event.kind == READ_AFTER_SEARCH and name:
+            self.read.setdefault(name, event.rank or self.query.rank_of(name))
+        elif event.kind == RE_SEARCH:
+            self.repeated = True
+        elif event.kind in (VALIDATE_USEFUL, VALIDATE_NOT_USEFUL) and name:
+            yes, no = self.useful, self.not_useful
+            if event.kind == VALIDATE_NOT_USEFUL:
+                yes, no = no, yes
+            yes[name] = None
+            no.pop(name, None)  # who changes their mind means what they said last
+        elif name and event.kind != IMPRESSION:
+            {SCROLL_PAST: self.passed, REFERENCE: self.reused}[event.kind][name] = None
+
+    def finish(self, texts: Mapping[str, str] | None) -> AskedQuery:
+        """Return the query with what can be seen besides: what was cited, reused and passed over."""
+        query = self.query
+        by_id = {hit.id: hit.document for hit in query.hits}
+        cited = [by_id.get(name, name) for name in query.citations]
+        if texts and query.answer:
+            own = {document: texts[document] for document in dict.fromkeys(query.documents) if document in texts}
+            cited += find_reused(query.answer, own)
+        reused = tuple(dict.fromkeys((*self.reused, *cited)))
+        chosen = {*self.read, *self.useful, *self.not_useful, *reused}
+        passed = dict.fromkeys((*self.passed, *find_passed(query.documents, chosen)))
+        return AskedQuery(
+            query=query,
+            read=self.read,
+            useful=tuple(self.useful),
+            not_useful=tuple(self.not_useful),
+            passed=tuple(name for name in passed if name not in chosen),
+            reused=reused,
+            repeats=self.repeats,
+            repeated=self.repeated,
+        )

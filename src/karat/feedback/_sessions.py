@@ -1,0 +1,129 @@
+"""A session: the queries that somebody asked one after the other, and what they did with what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from karat.online import LoggedEvent, LoggedQuery
+
+Outcome = Literal["error", "nothing found", "not useful", "asked again", "unknown", "used"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""The worst first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuery:
+    """A query of a session, and what became of it."""
+
+    query: LoggedQuery
+    read: Mapping[str, int | None] = field(default_factory=dict)
+    """The documents that were read after it, with the rank, from 1, at which each was shown, in their order."""
+    useful: tuple[str, ...] = ()
+    """Documents that were called useful."""
+    not_useful: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    """Documents that stood above one that was read, and were not: somebody saw them and went on."""
+    reused: tuple[str, ...] = ()
+    """Documents that were cited, or whose words were used, in what was written next."""
+    repeats: str = ""
+    """The id of the earlier query that it asks again in other words; empty if it does not."""
+    repeated: bool = False
+    """Whether a later query asks it again, or an event says so: it had not been enough."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known that nothing was found."""
+        return not self.query.hits and self.query.count == 0 and not self.query.error
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it failed: an error, nothing found, or asked again or not useful, with nothing that was useful."""
+        return self.outcome not in ("used", "unknown")
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it; unknown if nobody read, used or validated anything."""
+        if self.query.error:
+            return "error"
+        if self.is_empty:
+            return "nothing found"
+        if not self.useful and (self.not_useful or self.repeated):
+            return "not useful" if self.not_useful else "asked again"
+        return "used" if self.read or self.reused or self.useful else "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """Queries that belong together, in the order of time."""
+
+    id: str
+    """As it stands in the log; empty for a query without a session."""
+    queries: tuple[AskedQuery, ...]
+    unmatched: tuple[LoggedEvent, ...] = ()
+    """Events that belong to none of the queries, such as a document that was read and that no search had shown."""
+    outcomes: tuple[LoggedEvent, ...] = ()
+    """What is known of how the task ended."""
+    actions: int = 0
+    """Free actions, which are only counted."""
+
+    @property
+    def start(self) -> float:
+        """When it began, in seconds since 1970."""
+        return min(self._times())
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, from the first query or event to the last."""
+        times = self._times()
+        return max(times) - min(times)
+
+    @property
+    def accessed(self) -> tuple[str, ...]:
+        """All documents that were read in it, each once."""
+        found = (document for asked in self.queries for document in asked.read)
+        others = (event.document for event in self.unmatched if event.document)
+        return tuple(dict.fromkeys((*found, *others)))
+
+    @property
+    def unvalidated(self) -> tuple[str, ...]:
+        """The documents to ask about when the task ends: those that were read, and that nobody called useful or not."""
+        validated = {document for asked in self.queries for document in (*asked.useful, *asked.not_useful)}
+        return tuple(document for document in self.accessed if document not in validated)
+
+    @property
+    def repeat_rate(self) -> float:
+        """The share of its queries that ask an earlier one again; 0 without queries."""
+        return sum(bool(asked.repeats) for asked in self.queries) / max(len(self.queries), 1)
+
+    def _times(self) -> list[float]:
+        events = (*self.unmatched, *self.outcomes)
+        return [*(asked.query.time for asked in self.queries), *(event.time for event in events)]
+
+
+@dataclass(slots=True)
+class Oddities:
+    """What was odd about the records, counted while sessions are rebuilt."""
+
+    duplicates: int = 0
+    """Records whose id came before; they are left out."""
+    backwards: int = 0
+    """Records that are older than one that came before them in their session: a clock that was set back."""
+    without_session: int = 0
+    """Events that name neither a session nor a query that is known; they are left out."""
+    before_any_query: int = 0
+    """Events of a session in which nothing had been asked yet."""
+    not_shown: int = 0
+    """Events about a document that no query before them had shown."""
+    unknown_query: int = 0
+    """Events that name a query that is not in the log; they are matched by session and document instead."""
+
+    def describe(self) -> dict[str, int]:
+        """Return the counts that are not 0, by name."""
+        return {name: count for name in self.__slots__ if (count := getattr(self, name))}
+
+
+def describe_outcome(event: LoggedEvent) -> dict[str, Any]:
+    """Return how a task ended, as its event says."""
+    return {"value": event.value, **event.attributes}

@@ -1,0 +1,111 @@
+"""What an answer cites, where that is, and whether it meets what is relevant; and why a question has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karat.core import Citation, Hit, Target
+from karat.measures._evidence import NOTHING, Asked
+
+NO_ANSWER = "no answer recorded"
+NO_GOLD = "nothing relevant in the golden set"
+REFUSED = "the answer was refused"
+EMPTY = "the answer is empty"
+CITES_NOTHING = "the answer cites nothing"
+ELSEWHERE = "cites no document that has an anchor"
+NO_CLAIM = "the answer makes no claim"
+NO_WORDS = "the answer has no words"
+SILENT: Mapping[str, str] = {
+    REFUSED: "refused",
+    EMPTY: "empty",
+    CITES_NOTHING: "without a citation",
+    ELSEWHERE: "citing other documents",
+    NO_CLAIM: "without a claim",
+    NO_WORDS: "without words",
+}
+"""Why a measure of answers has no value, where the system chose to say nothing that could be wrong; and a word for it.
+
+Such a measure is over what was answered. A rule of the gate counts these as the worst value: a system that says less
+would pass it otherwise.
+"""
+
+
+def is_answered(asked: Asked) -> bool:
+    trace = asked.trace
+    return bool(trace.answer or trace.citations) and not trace.refused
+
+
+def lacks_answers(asked: Asked) -> bool:
+    """Return whether nothing says that the system answers at all: this question did not fail, and none has an answer.
+
+    Where it answers or refuses others, a question without an answer is one that it did not answer.
+    """
+    trace = asked.trace
+    return bool(trace.query) and not trace.error and not asked.evidence.has_answers
+
+
+def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
+    """Return what the answer cites, each as a part of a document: by its own words, or those of the hit it names."""
+    hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
+    citations = asked.trace.citations[: 1 if first else None]
+    return [_locate(citation, hits.get(citation.id)) for citation in citations]
+
+
+def _locate(citation: Citation, hit: Hit | None) -> Target:
+    if hit is None or citation.span or citation.section or citation.block:
+        return Target(
+            document=citation.document, section=citation.section, block=citation.block, span=citation.span
+        )  # fmt: skip
+    return part_of(hit)
+
+
+def part_of(hit: Hit) -> Target:
+    return Target(document=hit.document, section=hit.section, block=hit.block, span=hit.span)
+
+
+def list_relevant(asked: Asked, rel: int) -> list[Target]:
+    graded = asked.evidence.golden.grades_by_query.get(asked.query, {})
+    return [target for target, grade in graded.items() if grade >= max(rel, 0)]
+
+
+def meets(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
+    """Return whether a citation and a part of the gold have bytes in common, or are at most ``window`` bytes apart.
+
+    A citation of a whole document, which says nothing about where, meets only gold that is a whole document.
+    """
+    if cited.document != gold.document or gold.whole:
+        return cited.document == gold.document
+    if cited.whole:
+        return False
+    place, wanted = asked.evidence.place(cited), asked.evidence.place(gold)
+    if place is None or wanted is None:
+        return bool(cited.block) and cited.block == gold.block
+    return place.start < wanted.end + window and wanted.start - window < place.end
+
+
+def supports(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
+    """Return whether a citation meets something relevant; one of bytes that its document does not have never does."""
+    if cited.span is not None and asked.evidence.place(Target(document=cited.document, span=cited.span)) is None:
+        return False
+    return meets(asked, cited, gold, window)
+
+
+def is_in_anchor(asked: Asked, cited: Target) -> bool:
+    return any(_is_in_section(asked, cited, anchor) for anchor in asked.gold.anchors)
+
+
+def _is_in_section(asked: Asked, part: Target, anchor: Target) -> bool:
+    """Return whether a part is in the section of an anchor, or in one below it."""
+    if part.document != anchor.document or part.whole:
+        return False
+    section, wanted = asked.evidence.section(part), asked.evidence.section(anchor)
+    return bool(section) and (section == wanted or section.startswith(f"{wanted}."))
+
+
+def explain_silence(asked: Asked) -> str:
+    """Return why a question has no answer to measure."""
+    if lacks_answers(asked):
+        return NO_ANSWER
+    if asked.trace.refused:
+        return REFUSED
+    return NOTHING if asked.trace.error or not asked.trace.query else EMPTY

@@ -1,0 +1,119 @@
+"""A query that is being asked: the host tells what came back, and the record is written when it ends."""
+
+from __future__ import annotations
+
+from time import perf_counter, time
+from types import TracebackType
+from typing import Any, Protocol
+
+from karat.online._drafts import Draft, QueryDraft, take_hits
+from karat.online._hit_rows import to_channels, to_ids
+
+
+class Sink(Protocol):
+    """What a query is written to: a log."""
+
+    def write(self, draft: Draft) -> None:
+        """Write a record."""
+        ...
+
+    def warn(self, what: str, error: Exception) -> None:
+        """Say that something cannot be understood."""
+        ...
+
+
+class Asked:
+    """A query of ``with log.query(...) as q``, or ``async with``. No method of it raises."""
+
+    __slots__ = ("_draft", "_log", "_start", "id", "logged")
+
+    def __init__(self, log: Sink, draft: QueryDraft, logged: bool) -> None:
+        self.id = draft.id
+        """The id that feedback names."""
+        self.logged = logged
+        """Whether it is in the sample."""
+        self._log, self._draft, self._start = log, draft, 0.0
+
+    def results(
+        self,
+        hits: Any,
+        *,
+        channels: Any = None,
+        stages: Any = None,
+        weights: Any = None,
+        quality: float | None = None,
+        count: int | None = None,
+    ) -> None:
+        """Record what came back, best first: ids, pairs of id and score, mappings with both, or hits of karat.
+
+        ``channels`` has the ids that each channel returned, ``stages`` milliseconds by stage, ``weights`` those of the
+        fusion; ``count`` is how many came back, if ``hits`` are only the first of them.
+        """
+        if not self.logged:
+            return
+        try:
+            draft = self._draft
+            draft.hits = listed = take_hits(hits)
+            draft.count = len(listed) if count is None else count
+            if channels is not None:
+                draft.channels = to_channels(channels)
+            if stages is not None:
+                draft.stages = dict(stages)
+            if weights is not None:
+                draft.weights = dict(weights)
+            if quality is not None:
+                draft.quality = quality
+        except Exception as error:
+            self._log.warn("what came back", error)
+
+    def answer(self, text: str, citations: Any = ()) -> None:
+        """Record the text that was generated, and the ids that it cites."""
+        try:
+            self._draft.answer = text
+            self._draft.citations = to_ids(citations)
+        except Exception as error:
+            self._log.warn("the answer", error)
+
+    def fail(self, error: object) -> None:
+        """Record that the query failed, and why."""
+        try:
+            name = f"{type(error).__name__}: " if isinstance(error, BaseException) else ""
+            self._draft.error = f"{name}{error}" or "failed"
+        except Exception as problem:
+            self._draft.error = "failed"
+            self._log.warn("the error", problem)
+
+    def note(self, **attributes: Any) -> None:
+        """Record anything else, as JSON values."""
+        self._draft.attributes = {**(self._draft.attributes or {}), **attributes}
+
+    def begin(self) -> None:
+        """Start the clock; ``with`` does it."""
+        self._draft.time = time()
+        self._start = perf_counter()
+
+    def finish(self, *, time: float | None = None, latency: float | None = None) -> None:
+        """Write the record; leaving ``with`` does it. Seconds since 1970 and milliseconds may be given instead."""
+        if not self.logged:
+            return
+        if time is not None:
+            self._draft.time = time
+        self._draft.latency = (perf_counter() - self._start) * 1000 if self._start and latency is None else latency
+        self._log.write(self._draft)
+
+    def __enter__(self) -> Asked:
+        self.begin()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is not None:
+            self.fail(error)
+        self.finish()
+
+    async def __aenter__(self) -> Asked:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)

@@ -1,0 +1,55 @@
+"""An ingester that goes on: in a thread of the host, or as a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from karat.core import KaratError
+from karat.online._ingest import Ingested, ingest
+
+_logger = logging.getLogger("karat.online")
+
+
+def follow(
+    path: str | os.PathLike[str],
+    stop: threading.Event,
+    *,
+    every: float = 1.0,
+    on_error: Callable[[Exception], None] | None = None,
+) -> Ingested:
+    """Ingest every so many seconds until ``stop`` is set, and once more then; return what was done in all.
+
+    An error does not end it: the disk may have room again. ``on_error`` is told, by default the log of the host.
+    """
+    total, last = Ingested(), False
+    while True:
+        try:
+            total += ingest(path, wait=last)
+        except (KaratError, OSError) as error:
+            (on_error or _tell)(error)
+        if last:
+            return total
+        last = stop.wait(every)
+
+
+def _tell(error: Exception) -> None:
+    _logger.warning("the query log is not ingested: %s", error)
+
+
+class Ingester:
+    """A thread of the host that ingests its log; a process of its own disturbs the host less."""
+
+    def __init__(self, path: Path, every: float = 1.0) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=follow, args=(path, self._stop), kwargs={"every": every}, daemon=True)
+        self._thread.name = "karat-ingest"
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ingest once more, and end."""
+        self._stop.set()
+        self._thread.join()

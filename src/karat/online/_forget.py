@@ -1,0 +1,116 @@
+"""Forgetting a session or a user: afterwards no byte of what they asked is in any file of the log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from karat.core import InputError, UsageError
+from karat.online._archive import forget_archived, read_archive
+from karat.online._drafts import QueryDraft, decode_draft
+from karat.online._hit_rows import to_text
+from karat.online._ingest import ingest_locked, lock_ingester
+from karat.online._paths import Paths
+from karat.online._privacy import hash_id, parse_key, read_key
+from karat.online._segment import HEADER, SUFFIX, Broken, erase, is_erased, read_frames
+from karat.schema import OnlineForgetting
+from karat.store import Store, open_store
+
+
+def forget(
+    path: str | os.PathLike[str] = "karat.db",
+    *,
+    session: str | None = None,
+    user: str | None = None,
+    key: str | None = None,
+) -> OnlineForgetting:
+    """Remove all records of a session, or of a user: from the store, its free pages, the journal and the archive.
+
+    With a user go all their sessions. The ids are those that the host gave; they are hashed with ``key``, or with the
+    key of the log. What a golden set took over is not touched: it is the user's file.
+    """
+    if (session is None) == (user is None):
+        raise UsageError("say whom to forget: a session or a user, and one at a time")
+    paths = Paths(Path(path))
+    if not paths.store.exists() and not paths.journal.is_dir():
+        raise InputError("no such log", source=str(path))
+    column, given = ("session", session) if session is not None else ("user", user)
+    paths.journal.mkdir(mode=0o700, exist_ok=True)
+    with lock_ingester(paths), open_store(paths.store, write=True) as store:
+        ingest_locked(paths, store)
+        traces = _find_traces(paths, store, column, _values(paths, column, str(given), key))
+        with store.transaction():
+            rows = sum(store.forget(name, value) for name, value in traces.ids)
+            rows += sum(store.forget_query(query) for query in traces.queries)
+            store.forget_damages()
+        frames = sum(_erase(segment, traces) for segment in sorted(paths.journal.glob(f"*{SUFFIX}")))
+        damages = list(paths.torn.glob("*"))
+        for file in damages:
+            file.unlink()
+        archived = forget_archived(paths.archive, traces.covers_row)
+        complete = store.compact()
+    return OnlineForgetting(rows=rows, frames=frames, archived=archived, damages=len(damages), complete=complete)
+
+
+def _values(paths: Paths, column: str, given: str, key: str | None) -> set[str]:
+    """Return what stands in the records for an id: its hash, and the id itself, as a log may keep ids."""
+    known = parse_key(key) if key is not None else read_key(paths.key)
+    return {given} if known is None else {given, hash_id(known, column, given)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Traces:
+    """How the records of somebody are recognised."""
+
+    ids: frozenset[tuple[str, str]]
+    """Columns and what is in them: sessions and users."""
+    queries: frozenset[str]
+    """The ids of their queries that are not in the store any more, which feedback may name."""
+
+    def covers_row(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a query of the archive is theirs."""
+        return any(row.get(column) == value for column, value in self.ids)
+
+    def covers_payload(self, payload: bytes) -> bool:
+        """Return whether a record of the journal is theirs; one that cannot be read may be."""
+        try:
+            draft = decode_draft(payload)
+        except ValueError:
+            return True
+        named = draft.id if isinstance(draft, QueryDraft) else to_text(draft.query)
+        return named in self.queries or any(to_text(getattr(draft, column)) == value for column, value in self.ids)
+
+
+def _find_traces(paths: Paths, store: Store, column: str, values: set[str]) -> _Traces:
+    """Return by what all records of somebody are recognised: of a user, these are all their sessions."""
+    ids = {(column, value) for value in values}
+    archived = list(read_archive(paths.archive))
+    if column == "user":
+        sessions = {session for value in values for session in store.sessions(value)}
+        sessions |= {row["session"] for row in archived if row["user"] in values and row["session"]}
+        ids |= {("session", session) for session in sessions}
+    queries = {row["id"] for row in archived if any(row[name] == value for name, value in ids)}
+    queries |= {query for name, value in ids for query in store.query_ids(name, value)}
+    return _Traces(frozenset(ids), frozenset(queries))
+
+
+def _erase(path: Path, traces: _Traces) -> int:
+    """Overwrite the records of somebody in a segment that may still be written to; return how many."""
+    count = 0
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            data = os.pread(descriptor, os.fstat(descriptor).st_size, HEADER)
+            with suppress(Broken):  # as far as it was ingested, it is not
+                for frame in read_frames(data):
+                    if not is_erased(frame.payload) and traces.covers_payload(frame.payload):
+                        erase(descriptor, HEADER + frame.start, len(frame.payload))
+                        count += 1
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return count

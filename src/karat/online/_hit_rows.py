@@ -1,0 +1,130 @@
+"""Whatever a search returns, as the hits of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import convert
+
+from karat.core import Hit, document_of, unwrap
+from karat.online._records import LoggedHit
+
+
+class NotHits(Exception):
+    """A value that cannot be read as hits without changing it, such as an iterator."""
+
+
+def to_hits(values: Any) -> tuple[LoggedHit, ...]:
+    """Return hits from ids, pairs of id and score, scores by id, mappings with ``id`` and ``score``, or hits.
+
+    >>> [(hit.document, hit.rank, hit.score) for hit in to_hits([("wifi:chunk:3", 0.8), "pool"])]
+    [('wifi', 1, 0.8), ('pool', 2, None)]
+    >>> [hit.document for hit in to_hits({"pool": 0.2, "wifi": 0.7})]
+    ['wifi', 'pool']
+    """
+    if isinstance(values, Mapping):
+        values = sorted(values.items(), key=lambda pair: -float(pair[1]))
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise NotHits(f"{type(values).__name__} is not a list of hits")
+    return tuple([to_hit(value, rank) for rank, value in enumerate(values, 1)])
+
+
+def to_hit(value: Any, rank: int) -> LoggedHit:
+    """Return one hit of a list at its rank."""
+    kind = type(value)
+    if kind is str:
+        return _make(value, rank, None)
+    if (kind is list or kind is tuple) and len(value) == 2:
+        return _make(value[0], rank, value[1])
+    if isinstance(value, LoggedHit):
+        return value
+    if kind is list:  # a LoggedHit of the journal: document, rank, score, and so on
+        return convert(value, LoggedHit)
+    if isinstance(value, Hit):
+        span = (value.span.start, value.span.end) if value.span is not None else None
+        chunk = value.id if value.id != value.document else ""
+        return LoggedHit(
+            value.document,
+            rank,
+            to_float(value.score),
+            tuple(value.channels),
+            span,
+            value.section or value.block,
+            chunk,
+        )
+    if isinstance(value, Mapping):
+        return _from_mapping(value, rank)
+    return _make(value, rank, None)
+
+
+def _make(id: Any, rank: int, score: Any) -> LoggedHit:
+    text = id if type(id) is str else str(unwrap(id))
+    document = document_of(text) if ":" in text else text
+    return LoggedHit(document, rank, to_float(score), chunk="" if document == text else text)
+
+
+def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:
+    name = to_text(value.get("id", value.get("chunk", value.get("document", ""))))
+    document = to_text(value.get("document")) or document_of(name)
+    span = value.get("span")
+    return LoggedHit(
+        document,
+        rank,
+        to_float(value.get("score")),
+        tuple(map(str, value.get("channels") or ())),
+        (int(span[0]), int(span[1])) if span is not None else None,
+        to_text(value.get("section")),
+        "" if name == document else name,
+    )
+
+
+def to_text(value: Any) -> str:
+    """Return a value as text: None is the empty one."""
+    return value if type(value) is str else "" if value is None else str(unwrap(value))
+
+
+def to_float(value: Any) -> float | None:
+    """Return a number as a float; None for what is none, and for NaN and infinity, which no file may hold."""
+    if value is None or type(value) is bool:
+        return None
+    number = value if type(value) is float else float(value)
+    return number if number - number == 0 else None
+
+
+def to_floats(values: Any) -> dict[str, float]:
+    """Return the finite numbers of a mapping by name."""
+    if not values:
+        return {}
+    numbers = ((to_text(name), to_float(value)) for name, value in dict(values).items())
+    return {name: number for name, number in numbers if number is not None}
+
+
+def to_channels(values: Any) -> dict[str, tuple[str, ...]]:
+    """Return the ids that each channel returned, best first."""
+    if not values:
+        return {}
+    return {to_text(name): tuple(map(_id_of, _list(listed))) for name, listed in dict(values).items()}
+
+
+def _list(values: Any) -> Any:
+    return [hit.id for hit in to_hits(values)] if isinstance(values, Mapping) else values
+
+
+def to_ids(values: Any) -> tuple[str, ...]:
+    """Return the ids of citations: texts, or whatever has an ``id``."""
+    if not values:
+        return ()
+    if isinstance(values, str):
+        return (values,)
+    return tuple(_id_of(value) for value in values)
+
+
+def _id_of(value: Any) -> str:
+    if type(value) is str:
+        return value
+    if isinstance(value, list | tuple):
+        return to_text(value[0])
+    if isinstance(value, Mapping):
+        return to_text(value.get("id"))
+    return to_text(getattr(value, "id", value))

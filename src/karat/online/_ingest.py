@@ -1,0 +1,217 @@
+"""From the journal into the store: every accepted record exactly once, whoever is killed, and whenever.
+
+Rows and the position that a segment was read to are committed together. A segment goes when it was read to its end and
+its writer no longer holds its lock. What cannot be read is kept aside, and told.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from karat.online._drafts import decode_draft, finish
+from karat.online._paths import Paths
+from karat.online._records import LoggedQuery
+from karat.online._segment import (
+    HEADER,
+    NEW_SUFFIX,
+    SUFFIX,
+    Broken,
+    Frame,
+    find_frame,
+    is_erased,
+    lock,
+    read_frames,
+    read_header,
+)
+from karat.online._stored import event_row, query_row
+from karat.store import Row, Store, open_store
+
+_PIECE = 2 << 20  # bytes that are read, and committed, at once: more than the largest frame
+_ABANDONED = 60.0  # seconds after which a segment that is being made belongs to a dead process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What an ingester did; see also :class:`karat.schema.OnlineIngest`."""
+
+    records: int = 0
+    """The records that are new in the store."""
+    repeated: int = 0
+    """Those that were in the store already."""
+    damaged: int = 0
+    """The parts of segments that could not be read; they are kept in the folder ``torn`` of the journal."""
+    segments: int = 0
+    """The segments that were read to their end and removed."""
+    busy: bool = False
+    """Whether another ingester is at work, and this one left it alone."""
+
+    def __add__(self, other: Ingested) -> Ingested:
+        return Ingested(
+            records=self.records + other.records,
+            repeated=self.repeated + other.repeated,
+            damaged=self.damaged + other.damaged,
+            segments=self.segments + other.segments,
+            busy=self.busy or other.busy,
+        )
+
+
+def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> Ingested:
+    """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it."""
+    paths = Paths(Path(path))
+    if not paths.journal.is_dir():
+        if paths.store.exists():
+            open_store(paths.store, write=True).close()  # brings it to this version
+        return Ingested()
+    with lock_ingester(paths, wait=wait) as locked:
+        if not locked:
+            return Ingested(busy=True)
+        with open_store(paths.store, write=True) as store:
+            return ingest_locked(paths, store)
+
+
+@contextmanager
+def lock_ingester(paths: Paths, *, wait: bool = True) -> Iterator[bool]:
+    """Let one process at a time read the journal; yield whether it is this one."""
+    import fcntl
+
+    descriptor = os.open(paths.journal / "ingest.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def ingest_locked(paths: Paths, store: Store) -> Ingested:
+    """Read all segments once; the caller has the lock of the ingester."""
+    positions = store.positions()
+    names = sorted(path for path in paths.journal.glob(f"*{SUFFIX}") if path.is_file())
+    total = Ingested()
+    for path in names:
+        with suppress(FileNotFoundError):
+            total += _Reading(paths, store, path, positions.get(path.name, HEADER)).run()
+    gone = positions.keys() - {path.name for path in names}
+    if gone:
+        with store.transaction():
+            for name in gone:
+                store.remove_position(name)
+    _remove_abandoned(paths)
+    return total
+
+
+def _remove_abandoned(paths: Paths) -> None:
+    """Remove segments whose writers died while they made them: nothing is in them."""
+    for path in paths.journal.glob(f"*{NEW_SUFFIX}"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - _ABANDONED:
+                path.unlink()
+
+
+@dataclass(slots=True)
+class _Batch:
+    queries: list[Row] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
+    damages: list[tuple[bytes, str]] = field(default_factory=list)
+
+    def add(self, frame: Frame) -> None:
+        if is_erased(frame.payload):
+            return
+        try:
+            record = finish(decode_draft(frame.payload))
+            if isinstance(record, LoggedQuery):
+                self.queries.append(query_row(record))
+            else:
+                self.events.append(event_row(record))
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            self.damages.append((frame.payload, f"not a record: {error}"))
+
+
+class _Reading:
+    """The reading of one segment from where it was left."""
+
+    def __init__(self, paths: Paths, store: Store, path: Path, position: int) -> None:
+        self._paths, self._store, self._path, self._position = paths, store, path, position
+        self._done = Ingested()
+
+    def run(self) -> Ingested:
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            final = lock(descriptor)  # first: if nobody writes any more, what is read now is all there is
+            self._read(descriptor, final)
+            if final:
+                self._path.unlink()
+                self._done = replace(self._done, segments=self._done.segments + 1)
+        finally:
+            os.close(descriptor)
+        return self._done
+
+    def _read(self, descriptor: int, final: bool) -> None:
+        size = os.fstat(descriptor).st_size
+        header = read_header(os.pread(descriptor, HEADER, 0))
+        if header is not None and header.dropped:
+            with self._store.transaction():
+                self._store.set_drops(self._path.name, header.dropped)
+        if header is None and final:
+            self._keep_rest(descriptor, size, "the header is damaged")
+        while header is not None and self._position < size:
+            data = os.pread(descriptor, _PIECE, self._position)
+            batch, end, problem = _Batch(), 0, ""
+            try:
+                for frame in read_frames(data):
+                    batch.add(frame)
+                    end = frame.end
+            except Broken:
+                problem = "the checksum is wrong"
+            if end:
+                self._commit(batch, end)
+            elif not final:
+                return
+            else:
+                self._pass_over(descriptor, size, problem or "the record is not complete")
+
+    def _commit(self, batch: _Batch, length: int) -> None:
+        files = [self._keep(data) for data, _ in batch.damages]
+        with self._store.transaction():
+            new = self._store.add_queries(batch.queries) + self._store.add_events(batch.events)
+            for file, (data, reason) in zip(files, batch.damages, strict=True):
+                self._store.add_damage(self._path.name, file, len(data), reason, time.time())
+            self._position += length
+            self._store.set_position(self._path.name, self._position)
+        seen = len(batch.queries) + len(batch.events)
+        self._done += Ingested(records=new, repeated=seen - new, damaged=len(batch.damages))
+
+    def _pass_over(self, descriptor: int, size: int, reason: str) -> None:
+        """Go on after what cannot be read: at the next frame, or at the end if only zeros follow."""
+        rest = os.pread(descriptor, size - self._position, self._position)
+        start = find_frame(rest)
+        batch = _Batch()
+        if damage := rest[:start].rstrip(b"\0"):
+            batch.damages.append((damage, reason))
+        self._commit(batch, start)
+
+    def _keep_rest(self, descriptor: int, size: int, reason: str) -> None:
+        batch = _Batch()
+        if rest := os.pread(descriptor, size, 0).rstrip(b"\0"):
+            batch.damages.append((rest, reason))
+        self._commit(batch, size - self._position)
+
+    def _keep(self, data: bytes) -> str:
+        """Write aside what could not be read; return the name of the file."""
+        self._paths.torn.mkdir(mode=0o700, exist_ok=True)
+        name = f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
+        descriptor = os.open(self._paths.torn / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return name

@@ -1,0 +1,306 @@
+"""The log that a host writes to: queries, what came back, and feedback. It costs microseconds and never raises."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from pathlib import Path
+from time import time, time_ns
+from typing import Any, TypeVar
+
+from karat.core import Answer, KaratError, UsageError
+from karat.online._asked import Asked
+from karat.online._drafts import Draft, EventDraft, QueryDraft, encode_draft, replace_halves
+from karat.online._follow import Ingester
+from karat.online._hit_rows import to_text
+from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
+from karat.online._paths import Paths
+from karat.online._privacy import Redaction, hash_id, make_key, make_sampler, parse_key
+from karat.online._segment import LARGEST
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NOT_LOGGED = "~"
+"""The end of the id of a query that is not in the sample: feedback that names it is not logged either."""
+_logger = logging.getLogger("karat.online")
+_session: ContextVar[tuple[Any, Any]] = ContextVar("karat.online.session", default=(None, None))
+_RESULTS = ("channels", "stages", "weights", "quality", "count")
+
+
+class Log:
+    """A log of queries beside a store; :func:`open` makes one."""
+
+    def __init__(
+        self, paths: Paths, journal: Journal, *, redact: Redaction | None, key: bytes | None, rate: float, system: str
+    ) -> None:
+        self._paths, self._journal, self._redact, self._key = paths, journal, redact, key
+        self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), system
+        self._token, self._numbers, self._last = secrets.token_hex(8), itertools.count(), 0
+        self._pid = os.getpid()
+        self._warned: set[str] = set()
+        self._ingester: Ingester | None = None
+
+    @property
+    def path(self) -> Path:
+        """The store that records end up in."""
+        return self._paths.store
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many records this process dropped, by reason."""
+        return dict(self._journal.dropped)
+
+    def query(
+        self,
+        text: str,
+        *,
+        session: Any = None,
+        user: Any = None,
+        intent: Any = "",
+        mode: Any = "",
+        tool: Any = "",
+        system: Any = None,
+        trace: Any = "",
+        **attributes: Any,
+    ) -> Asked:
+        """Return a query for ``with`` or ``async with``; its time is taken, and it is written at the end.
+
+        ``tool`` is what asked, ``system`` the version or fingerprint of what answers, if it is not the log's, ``trace``
+        the id of the trace in a tracing tool.
+        """
+        session, user = self._find_ids(session, user)
+        name = self._make_id()
+        logged = self._rate >= 1 or self._is_chosen(session, name)
+        draft = QueryDraft(name if logged else name + _NOT_LOGGED, time(), text, session, user, intent, mode, tool)
+        draft.system, draft.trace, draft.weight = self._system if system is None else system, trace, self._weight
+        if attributes:
+            draft.attributes = attributes
+        return Asked(self, draft, logged)
+
+    def record(
+        self, text: str, hits: Any = None, *, answer: Any = None, citations: Any = (), error: Any = "", **fields: Any
+    ) -> str:
+        """Write a query that is over, in one call; return its id. Without hits nothing is known of what came back.
+
+        Fields are those of :meth:`query` and :meth:`Asked.results`, and ``time`` and ``latency``; any other is an
+        attribute.
+        """
+        results = {name: fields.pop(name) for name in _RESULTS if name in fields}
+        times = {name: fields.pop(name) for name in ("time", "latency") if name in fields}
+        asked = self.query(text, **fields)
+        if hits is not None:
+            asked.results(hits, **results)
+        if answer is not None:
+            asked.answer(answer, citations)
+        if error:
+            asked.fail(error)
+        asked.finish(**times)
+        return asked.id
+
+    def feedback(
+        self,
+        event: str,
+        session: Any = None,
+        document: Any = None,
+        *,
+        user: Any = None,
+        query: Any = None,
+        rank: int | None = None,
+        value: float | None = None,
+        time: float | None = None,
+        **attributes: Any,
+    ) -> str:
+        """Write what somebody did: one of ``EVENT_KINDS``, or a free action; return the id of the event.
+
+        ``query`` is the id of the query that it belongs to, if the host knows it, ``rank``, from 1, where the document
+        was shown, and ``value`` a number such as the outcome of a task.
+        """
+        session, user = self._find_ids(session, user)
+        name = self._make_id()
+        if self._rate < 1 and not self._is_chosen(session, name, to_text(query)):
+            return name + _NOT_LOGGED
+        moment = time_ns() / 1e9 if time is None else time
+        self.write(
+            EventDraft(name, moment, event, session, user, query, document, rank, value, self._weight, attributes)
+        )
+        return name
+
+    @contextmanager
+    def session(self, session: Any, user: Any = None) -> Iterator[None]:
+        """Give all queries and feedback in a block a session and a user, in this thread or task only."""
+        token = _session.set((session, user))
+        try:
+            yield
+        finally:
+            _session.reset(token)
+
+    def logged(self, **fields: Any) -> Callable[[F], F]:
+        """Return a decorator for a function, or a coroutine function, that takes a query first and returns hits.
+
+        ``@log.logged(tool="search")`` also takes what returns a :class:`karat.core.Answer`. The result is returned as
+        it is; an iterator is not read, so that nothing is known of what came back.
+        """
+
+        def decorate(function: F) -> F:
+            @wraps(function)
+            def call(*arguments: Any, **options: Any) -> Any:
+                with self.query(_find_text(arguments, options), **fields) as asked:
+                    return _take(asked, function(*arguments, **options))
+
+            @wraps(function)
+            async def call_async(*arguments: Any, **options: Any) -> Any:
+                with self.query(_find_text(arguments, options), **fields) as asked:
+                    return _take(asked, await function(*arguments, **options))
+
+            chosen: Any = call_async if inspect.iscoroutinefunction(function) else call
+            return chosen  # type: ignore[no-any-return]
+
+        return decorate
+
+    def start_ingester(self) -> None:
+        """Start a thread that brings records into the store until the log is closed."""
+        if self._ingester is None:
+            self._ingester = Ingester(self._paths.store)
+
+    def close(self) -> None:
+        """Close the journal. Records that come later are dropped, and counted."""
+        self._journal.close()
+        if self._ingester is not None:
+            self._ingester.stop()
+            self._ingester = None
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write(self, draft: Draft) -> None:
+        """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted."""
+        try:
+            if _is_huge(draft):
+                self._journal.drop("too_large")
+                return
+            self._hide(draft)
+            try:
+                payload = encode_draft(draft)
+            except UnicodeEncodeError:  # half of a surrogate pair somewhere
+                payload = encode_draft(replace_halves(draft))
+        except Exception as error:
+            self._journal.drop("encode", error)
+            return
+        self._journal.append(payload)
+
+    def warn(self, what: str, error: Exception) -> None:
+        """Say once, in the host's log, that something that was recorded could not be understood."""
+        if what not in self._warned:
+            self._warned.add(what)
+            _logger.warning("%s of a query cannot be recorded: %s", what, error)
+
+    def _hide(self, draft: Draft) -> None:
+        """Take out of a draft what must not be written."""
+        redact, key = self._redact, self._key
+        if key is not None:
+            if session := to_text(draft.session):
+                draft.session = hash_id(key, "session", session)
+            if user := to_text(draft.user):
+                draft.user = hash_id(key, "user", user)
+        if type(draft) is QueryDraft:
+            draft.text = to_text(draft.text)
+            if redact is not None:
+                draft.text = redact(draft.text)
+                if draft.error:
+                    draft.error = redact(to_text(draft.error))
+                if draft.answer is not None:
+                    draft.answer = redact(to_text(draft.answer))
+        if redact is not None and draft.attributes:
+            draft.attributes = redact.clean(draft.attributes)
+
+    def _find_ids(self, session: Any, user: Any) -> tuple[Any, Any]:
+        around = _session.get()
+        return (around[0] if session is None else session), (around[1] if user is None else user)
+
+    def _is_chosen(self, session: Any, id: str, query: str = "") -> bool:
+        """Return whether a record is in the sample: whole sessions are, with their feedback."""
+        if query:
+            return not query.endswith(_NOT_LOGGED)
+        return self._choose(to_text(session) or id)
+
+    def _make_id(self) -> str:
+        """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
+        if self._pid != os.getpid():
+            self._pid, self._token, self._numbers = os.getpid(), secrets.token_hex(8), itertools.count()
+        self._last = now = max(self._last, time_ns() // 1000)
+        return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
+
+
+def _is_huge(draft: Draft) -> bool:
+    """Return whether a text is too long for a record; looking through it would keep the host waiting."""
+    texts = (draft.text, draft.answer) if type(draft) is QueryDraft else ()
+    return any(type(text) is str and len(text) > LARGEST for text in texts)
+
+
+def _find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """Return the query of a call: the first text, or what is called query, text or q."""
+    named = [options[name] for name in ("query", "text", "q", "question") if name in options]
+    return next((value for value in (*named, *arguments) if isinstance(value, str)), "")
+
+
+def _take(asked: Asked, result: Any) -> Any:
+    if isinstance(result, Answer):
+        asked.results(result.hits)
+        asked.answer(result.text, result.citations)
+    else:
+        asked.results(result)
+    return result
+
+
+def open(  # noqa: A001 (karat.online.open reads as it should)
+    path: str | os.PathLike[str] = "karat.db",
+    *,
+    sample: float = 1.0,
+    redact: bool | Mapping[str, str] | Redaction = True,
+    key: str | None = None,
+    keep_ids: bool = False,
+    system: str = "",
+    sync: float = SYNC_SECONDS,
+    segment_bytes: int = SEGMENT_BYTES,
+    ingest: bool = False,
+) -> Log:
+    """Return the log of a host. Only settings that make no sense raise; a disk that fails does not, here or later.
+
+    ``sample`` is the share of sessions that is logged. ``redact`` may have own patterns by the name that replaces them,
+    beside karat's own; False writes texts as they are. Ids of sessions and users are hashed with ``key``, the variable
+    ``KARAT_ONLINE_KEY``, or a key that is made in a file beside the store; ``keep_ids`` writes them as they are.
+    ``system`` is the version or fingerprint of what answers. ``sync`` is how many seconds a loss of power may cost.
+    ``ingest`` starts a thread that brings records into the store; ``karat online ingest --follow`` does it in a process
+    of its own, which disturbs the host less.
+    """
+    if not 0 < sample <= 1:
+        raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
+    if not sync > 0:
+        raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
+    paths = Paths(Path(path))
+    redaction = redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
+    hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
+    journal = Journal(paths.journal, segment_bytes=segment_bytes, sync=sync)
+    hiding = None if redact is False else redaction
+    log = Log(paths, journal, redact=hiding, key=hash_key, rate=float(sample), system=system)
+    if ingest:
+        log.start_ingester()
+    return log
+
+
+def _find_key(path: Path) -> bytes:
+    try:
+        return make_key(path)
+    except (OSError, KaratError, ValueError) as error:
+        _logger.warning("ids are hashed with a key of this process only, and cannot be joined: %s", error)
+        return secrets.token_bytes()

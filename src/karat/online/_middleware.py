@@ -1,0 +1,85 @@
+"""An ASGI middleware: searches of a web application are logged, with the session of their request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from karat.online._log import Log
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_FAILED = 500
+
+
+class LogMiddleware:
+    """Logs the requests of one path as queries; any ASGI application can be inside.
+
+    The handler finds the query in ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. All
+    that it logs itself has the session and the user of the request, too.
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        log: Log,
+        *,
+        path: str = "/search",
+        parameter: str = "q",
+        session_cookie: str = "session",
+        session_header: str = "x-session-id",
+        user_header: str = "",
+        **fields: Any,
+    ) -> None:
+        """Wrap an application. ``fields`` are those of ``Log.query``, such as ``tool``."""
+        self.app, self._log, self._path, self._parameter, self._fields = app, log, path, parameter, fields
+        self._cookie, self._session_header, self._user_header = session_cookie, session_header, user_header
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope.get("type") != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            session, user, text = self._read(scope)
+        except Exception as error:
+            self._log.warn("the request", error)
+            session = user = text = None
+        with self._log.session(session, user):
+            if text is None:
+                await self.app(scope, receive, send)
+            else:
+                await self._search(text, scope, receive, send)
+
+    async def _search(self, text: str, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._log.query(text, **self._fields) as asked:
+            scope["karat.query"] = asked
+
+            async def watch(message: Mapping[str, Any]) -> None:
+                if message.get("type") == "http.response.start" and message.get("status", 0) >= _FAILED:
+                    asked.fail(f"HTTP {message['status']}")
+                await send(message)
+
+            await self.app(scope, receive, watch)
+
+    def _read(self, scope: Scope) -> tuple[str | None, str | None, str | None]:
+        """Return the session, the user and the query of a request; None for what it does not have."""
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        session = headers.get(self._session_header.lower()) or _read_cookie(headers.get("cookie", ""), self._cookie)
+        user = headers.get(self._user_header.lower()) if self._user_header else None
+        if scope.get("path") != self._path:
+            return session, user, None
+        values = parse_qs(scope.get("query_string", b"").decode("utf-8", "replace")).get(self._parameter)
+        return session, user, values[0] if values else None
+
+
+def _read_cookie(header: str, name: str) -> str | None:
+    try:
+        morsel = SimpleCookie(header).get(name)
+    except CookieError:
+        return None
+    return None if morsel is None else morsel.value

@@ -1,0 +1,37 @@
+"""Where the files of a log are: all beside its store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The files of a log.
+
+    >>> Paths(Path("logs/karat.db")).key.as_posix()
+    'logs/karat.db.key'
+    """
+
+    store: Path
+
+    @property
+    def journal(self) -> Path:
+        """The folder of segments. Not ``-journal``: SQLite would take that for its own."""
+        return self.store.with_name(f"{self.store.name}.journal")
+
+    @property
+    def torn(self) -> Path:
+        """The folder of what could not be read."""
+        return self.journal / "torn"
+
+    @property
+    def key(self) -> Path:
+        """The key that ids are hashed with."""
+        return self.store.with_name(f"{self.store.name}.key")
+
+    @property
+    def archive(self) -> Path:
+        """The folder of records that are too old for the store."""
+        return self.store.with_name(f"{self.store.name}.archive")

@@ -1,0 +1,108 @@
+"""What the verbs of ``karat online`` print that keep a log in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class OnlineIngest(Struct, frozen=True, kw_only=True):
+    """What an ingester brought from the journal into the store."""
+
+    records: int
+    """The records that are new in the store."""
+    repeated: int
+    """Those that were in the store already."""
+    damaged: int
+    """The parts of segments that could not be read; they are kept in the folder ``torn`` of the journal."""
+    segments: int
+    """The segments that were read to their end and removed."""
+    busy: bool
+    """Whether another ingester is at work, so that this one did nothing."""
+
+
+class OnlineTable(Struct, frozen=True, kw_only=True):
+    """How much a table of the store holds."""
+
+    rows: int
+    first: str | None
+    """The time of the first, in UTC; null if there is none."""
+    last: str | None
+
+
+class OnlineJournal(Struct, frozen=True, kw_only=True):
+    """What is in the journal."""
+
+    segments: int
+    writers: int
+    """How many segments have a writer that is alive."""
+    bytes: int
+    waiting: int
+    """The records that are not in the store yet."""
+
+
+class OnlineDamage(Struct, frozen=True, kw_only=True):
+    """A part of the journal that could not be read."""
+
+    file: str
+    """Its name in the folder ``torn`` of the journal."""
+    bytes: int
+    reason: str
+    time: str
+
+
+class OnlineRun(Struct, frozen=True, kw_only=True):
+    """The run that was recorded last."""
+
+    run: str
+    kind: str
+    time: str
+    system: str
+    queries: int
+    outcome: str
+    measures: Mapping[str, float | None]
+
+
+class OnlineHealth(Struct, frozen=True, kw_only=True):
+    """Whether a log works: what it holds, what waits, what was lost."""
+
+    store: str
+    healthy: bool
+    """False if records were dropped, or something could not be read."""
+    bytes: int
+    """Of the store; 0 if there is none yet."""
+    queries: OnlineTable
+    events: OnlineTable
+    journal: OnlineJournal
+    dropped: Mapping[str, int]
+    """Records that hosts could not write, by reason: encode, too_large, disk, closed or other."""
+    damages: tuple[OnlineDamage, ...]
+    run: OnlineRun | None
+    """Null if no run was recorded."""
+
+
+class OnlineForgetting(Struct, frozen=True, kw_only=True):
+    """What was removed of a session or a user."""
+
+    rows: int
+    """Of the store."""
+    frames: int
+    """Of segments of the journal that are still written to: their records were overwritten."""
+    archived: int
+    """Of the archive."""
+    damages: int
+    """Files that could not be read and were removed, because nobody knows whose records they hold."""
+    complete: bool
+    """False if somebody still reads the store, so that old pages are left: forget again when nobody does."""
+
+
+class OnlineRetention(Struct, frozen=True, kw_only=True):
+    """What was too old for the store."""
+
+    before: Mapping[str, str]
+    """The first day that is kept, by table."""
+    removed: Mapping[str, int]
+    """Rows by table."""
+    archived: int
+    """Queries that were written to the archive."""

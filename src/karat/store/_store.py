@@ -1,0 +1,234 @@
+"""A store: one SQLite file with one writer at a time, and any number of readers that cannot change it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from karat.core import InputError, SystemFailed
+from karat.files import open_own
+from karat.store import _sqlite_statements as sql
+from karat.store._sqlite_schema import MIGRATIONS
+
+_BUSY = 60.0  # seconds to wait for another writer
+_READERS = 500  # milliseconds to wait for readers, who may stay for long
+_ALL = (float("-inf"), float("inf"))
+
+Row = tuple[Any, ...]
+
+
+class Store:
+    """The tables of a store, opened by :func:`open_store`."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self._connection = path, connection
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all of a block, or nothing of it; nobody else writes meanwhile."""
+        with _explain(self.path):
+            self._connection.execute("begin immediate")
+            try:
+                yield
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+
+    def add_queries(self, rows: Sequence[Row]) -> int:
+        """Add queries that are not there yet; return how many those were. A row has the columns of a record."""
+        return self._connection.executemany(sql.INSERT_QUERY, rows).rowcount if rows else 0
+
+    def add_events(self, rows: Sequence[Row]) -> int:
+        """Add events that are not there yet; return how many those were."""
+        return self._connection.executemany(sql.INSERT_EVENT, rows).rowcount if rows else 0
+
+    def queries(self, since: float | None, until: float | None, session: str | None) -> Iterator[Row]:
+        """Yield the rows of queries in the order of time."""
+        if session is not None:
+            return self._rows(sql.SELECT_QUERIES_OF_SESSION, *_span(since, until), session)
+        return self._rows(sql.SELECT_QUERIES, *_span(since, until))
+
+    def events(self, since: float | None, until: float | None, session: str | None) -> Iterator[Row]:
+        """Yield the rows of events in the order of time."""
+        if session is not None:
+            return self._rows(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
+        return self._rows(sql.SELECT_EVENTS, *_span(since, until))
+
+    def positions(self) -> dict[str, int]:
+        """Return how far each segment of the journal has been read."""
+        return dict(self._rows(sql.SELECT_POSITIONS))
+
+    def set_position(self, segment: str, position: int) -> None:
+        """Record how far a segment has been read."""
+        self._connection.execute(sql.SET_POSITION, (segment, position))
+
+    def remove_position(self, segment: str) -> None:
+        """Forget a segment that is gone."""
+        self._connection.execute(sql.DELETE_POSITION, (segment,))
+
+    def set_drops(self, segment: str, counts: dict[str, int]) -> None:
+        """Record how many records a segment's writer dropped, by reason."""
+        self._connection.executemany(sql.SET_DROPS, [(segment, reason, count) for reason, count in counts.items()])
+
+    def drops(self) -> dict[str, dict[str, int]]:
+        """Return how many records were dropped, by segment and reason."""
+        counts: dict[str, dict[str, int]] = {}
+        for segment, reason, count in self._rows(sql.SELECT_DROPS):
+            counts.setdefault(segment, {})[reason] = count
+        return counts
+
+    def add_damage(self, segment: str, file: str, size: int, reason: str, time: float) -> None:
+        """Record that a part of a segment could not be read, and where it is kept."""
+        self._connection.execute(sql.INSERT_DAMAGE, (segment, file, size, reason, time))
+
+    def damages(self) -> list[Row]:
+        """Return what could not be read: segment, file, bytes, reason and time."""
+        return list(self._rows(sql.SELECT_DAMAGES))
+
+    def summary(self, table: str) -> tuple[int, float | None, float | None]:
+        """Return how many rows a table has, and the times of the first and the last."""
+        ((count, first, last),) = self._rows(sql.SUMMARY.format(table=table))
+        return count, first, last
+
+    def query_ids(self, column: str, value: str) -> list[str]:
+        """Return the ids of the queries of a session or a user."""
+        assert column in ("session", "user")
+        return [name for (name,) in self._rows(sql.QUERY_IDS.format(column=column), value)]
+
+    def sessions(self, user: str) -> list[str]:
+        """Return the sessions of a user."""
+        return [name for (name,) in self._rows(sql.SESSIONS, user)]
+
+    def forget(self, column: str, value: str) -> int:
+        """Delete what belongs to a session or a user; return how many rows that were."""
+        assert column in ("session", "user")
+        statements = [statement.format(column=column) for statement in sql.FORGET]
+        return sum(self._connection.execute(statement, (value,)).rowcount for statement in statements)
+
+    def forget_query(self, query: str) -> int:
+        """Delete what names a query that is not in the store any more; return how many rows that were."""
+        return sum(self._connection.execute(statement, (query,)).rowcount for statement in sql.FORGET_QUERY)
+
+    def forget_damages(self) -> None:
+        """Delete the list of what could not be read, whose files are gone."""
+        self._connection.execute(sql.DELETE_DAMAGES)
+
+    def expire(self, table: str, before: float) -> int:
+        """Delete the rows of a table that are older than a time; return how many those were."""
+        assert table in ("queries", "events", "shadow_runs")
+        return self._connection.execute(sql.EXPIRE.format(table=table), (before,)).rowcount
+
+    def add_run(self, row: Row, values: Sequence[Row]) -> bool:
+        """Add a run with its values; return False if it was there already."""
+        if not self._connection.execute(sql.INSERT_RUN, row).rowcount:
+            return False
+        self._connection.executemany(sql.INSERT_RUN_VALUE, values)
+        return True
+
+    def latest_run(self) -> tuple[Row, list[Row]] | None:
+        """Return the run that was recorded last, and its values by measure."""
+        row = next(self._rows(sql.LATEST_RUN), None)
+        return None if row is None else (row, list(self._rows(sql.RUN_VALUES, row[0])))
+
+    def compact(self) -> bool:
+        """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
+        with _explain(self.path):
+            self._connection.execute("vacuum")
+            self._connection.execute(f"pragma busy_timeout = {_READERS}")
+            ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
+        return not busy
+
+    def _rows(self, statement: str, *values: Any) -> Iterator[Row]:
+        with _explain(self.path):
+            yield from self._connection.execute(statement, values)
+
+
+def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
+    """Open a store for reading, or for writing; then it is made or brought to this version of karat, if need be."""
+    place = Path(path)
+    with _explain(place):
+        if write:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # what people asked is for the owner's eyes
+                os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(open_own(place, os.O_RDWR))  # refuses a link, a pipe or a device in its place
+            connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        else:
+            if not place.is_file():
+                raise InputError("no such store", source=str(path), hint="karat online ingest makes it from a journal")
+            address = f"{place.absolute().as_uri()}?mode=ro"
+            connection = sqlite3.connect(
+                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            )
+        try:
+            _prepare(connection, place, write)
+        except BaseException:
+            connection.close()
+            raise
+    return Store(place, connection)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
+    ((version,),) = connection.execute("pragma user_version")
+    if version > len(MIGRATIONS):
+        problem = f"is a store of version {version}, and this karat knows {len(MIGRATIONS)}"
+        raise InputError(problem, source=str(path), hint="use the karat that wrote it, or a newer one")
+    if write:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma secure_delete = on")
+        if version < len(MIGRATIONS):
+            _migrate(connection)
+    elif version < len(MIGRATIONS):
+        hint = "karat online ingest brings it to this version"
+        raise InputError(f"is a store of version {version}, older than this karat", source=str(path), hint=hint)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Take the steps that are missing, each whole or not at all."""
+    while True:
+        connection.execute("begin immediate")  # another process may have taken them meanwhile
+        ((version,),) = connection.execute("pragma user_version")
+        if version >= len(MIGRATIONS):
+            connection.execute("rollback")
+            return
+        for statement in MIGRATIONS[version].split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.execute(f"pragma user_version = {version + 1}")
+        connection.execute("commit")
+
+
+def _span(since: float | None, until: float | None) -> tuple[float, float]:
+    return _ALL[0] if since is None else since, _ALL[1] if until is None else until
+
+
+@contextmanager
+def _explain(path: Path) -> Iterator[None]:
+    """Raise errors of the database and the disk as errors of karat."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        hint = "is the disk full, or does another process hold the store?"
+        raise SystemFailed(f"{path}: cannot be used: {error}; {hint}") from None
+    except sqlite3.DatabaseError as error:
+        hint = "restore it from a backup, or move it away: karat makes a new one, and the journal is kept"
+        raise InputError(f"cannot be used as a store: {error}", source=str(path), hint=hint) from None
+    except OSError as error:
+        raise InputError(f"cannot be used as a store: {error.strerror}", source=str(path)) from None

@@ -1,0 +1,231 @@
+"""Sessions rebuilt from records: by hand, against brute force, and with records that are wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from feedback.records import ask, tell
+from karat.feedback import Oddities, Session, compare_words, find_passed, find_reused, rebuild_sessions
+from karat.online import (
+    RE_SEARCH,
+    READ_AFTER_SEARCH,
+    REFERENCE,
+    SCROLL_PAST,
+    TASK_OUTCOME,
+    VALIDATE_NOT_USEFUL,
+    VALIDATE_USEFUL,
+    LoggedHit,
+    LoggedQuery,
+)
+
+
+def rebuild(queries: list[Any], events: list[Any], **options: Any) -> tuple[list[Session], dict[str, int]]:
+    odd = Oddities()
+    return list(rebuild_sessions(queries, events, oddities=odd, **options)), odd.describe()
+
+
+def test_a_session_by_hand() -> None:
+    """Asked, read at rank 3, asked again, validated, done: every event has its query."""
+    queries = [
+        ask("q1", 0, "wifi password", "pool", "bar", "wifi", "spa"),
+        ask("q2", 60, "wifi password of the lobby", "lobby", "wifi", answer="Use the code.", citations=("lobby",)),
+        ask("q3", 70, "when does the sauna open"),
+    ]
+    events = [
+        tell("e1", 10, READ_AFTER_SEARCH, "wifi"),
+        tell("e2", 65, VALIDATE_NOT_USEFUL, "wifi"),
+        tell("e3", 66, VALIDATE_USEFUL, "lobby", query="q2"),
+        tell("e4", 75, READ_AFTER_SEARCH, "house rules"),
+        tell("e5", 80, "print"),
+        tell("e6", 120, TASK_OUTCOME, value=0.5, attributes={"knowledgeDelta": 3}),
+    ]
+    [session], odd = rebuild(queries, events)
+    first, second, third = session.queries
+    assert (dict(first.read), first.passed, first.repeated, first.outcome) == (
+        {"wifi": 3},
+        ("pool", "bar"),
+        True,
+        "asked again",
+    )
+    assert (second.repeats, second.useful, second.not_useful, second.reused) == (
+        "q1",
+        ("lobby",),
+        ("wifi",),
+        ("lobby",),
+    )
+    assert (second.outcome, third.outcome, third.is_failure) == ("used", "nothing found", True)
+    assert (session.seconds, session.accessed, session.actions) == (120, ("wifi", "house rules"), 1)
+    assert session.unvalidated == ("house rules",)
+    assert session.repeat_rate == pytest.approx(1 / 3)
+    assert [event.id for event in session.unmatched] == ["e4"]
+    assert session.outcomes[0].attributes == {"knowledgeDelta": 3}
+    assert odd == {"not_shown": 1}
+
+
+def test_events_name_their_query_or_belong_to_the_latest_that_showed_the_document() -> None:
+    """The latest, not the first; and never one that was asked later, unless clocks differ by a few seconds."""
+    queries = [ask("q1", 0, "a", "x", "y"), ask("q2", 100, "b", "y", "x"), ask("q3", 200, "c", "z")]
+    reads = [
+        ("e1", 50, "x", ""),
+        ("e2", 150, "y", ""),
+        ("e3", 250, "x", "q1"),
+        ("e4", 197, "z", ""),
+        ("e5", 90, "z", ""),
+    ]
+    events = [
+        tell(name, time, READ_AFTER_SEARCH, document, query=query)
+        for name, time, document, query in sorted(reads, key=lambda r: r[1])
+    ]
+    [session], odd = rebuild(queries, events)
+    assert [dict(asked.read) for asked in session.queries] == [{"x": 1}, {"y": 1}, {"z": 1}]
+    assert [event.id for event in session.unmatched] == ["e5"]
+    assert odd == {"not_shown": 1}
+
+
+def test_what_is_wrong_with_records_is_counted() -> None:
+    """Twice the same id, a clock that was set back, no session, nothing asked before, a query that nobody knows."""
+    queries = [
+        ask("q1", 100, "wifi", "wifi"), ask("q1", 100, "wifi", "wifi"), ask("q2", 50, "pool", "pool"),
+        ask("q3", 120, "spa", "spa", session=""),
+    ]  # fmt: skip
+    events = [
+        tell("e0", 1, READ_AFTER_SEARCH, "wifi"),
+        tell("e1", 110, READ_AFTER_SEARCH, "wifi"),
+        tell("e1", 110, READ_AFTER_SEARCH, "wifi"),
+        tell("e2", 111, READ_AFTER_SEARCH, "wifi", session=""),
+        tell("e3", 112, READ_AFTER_SEARCH, "wifi", query="lost"),
+        tell("e4", 130, READ_AFTER_SEARCH, "spa", session="", query="q3"),
+    ]
+    sessions, odd = rebuild(queries, events)
+    assert odd == {
+        "duplicates": 2, "backwards": 1, "without_session": 1, "before_any_query": 1, "not_shown": 1,
+        "unknown_query": 1,
+    }  # fmt: skip
+    assert [[asked.query.id for asked in session.queries] for session in sessions] == [["q2", "q1"], ["q3"]]
+    assert dict(sessions[1].queries[0].read) == {"spa": 1}
+
+
+def test_sessions_end_when_nothing_comes_for_long() -> None:
+    """They are yielded then, so that a year of traffic is not held at once; the same id begins another one."""
+    queries = [ask(f"q{i}", 1000.0 * i, "wifi", "wifi", session=f"s{i % 2 if i < 4 else 0}") for i in range(8)]
+    seen: list[str] = []
+
+    def watch() -> Any:
+        for query in queries:
+            seen.append(query.id)
+            yield query
+
+    sessions = rebuild_sessions(watch(), [], idle=2500)
+    first = next(sessions)
+    assert ([asked.query.id for asked in first.queries], seen[-1]) == (["q1", "q3"], "q6")
+    assert [len(session.queries) for session in sessions] == [6]
+    late = tell("e", 9000, READ_AFTER_SEARCH, "wifi", session="s1")
+    found, odd = rebuild(queries, [late], idle=2500)
+    assert odd == {"before_any_query": 1, "not_shown": 1}
+    assert sum(len(session.queries) for session in found) == 8
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("wifi password", "what is the wifi password", True),
+        ("wifi password", "password for the wifi in the lobby", True),
+        ("reset my password", "password reset not working", True),
+        ("pool hours", "bar hours", False),
+        ("pool hours", "parking", False),
+        ("the", "of", False),
+        ("the", "THE?", True),
+    ],
+)
+def test_asking_again_is_told_from_asking_something_else(first: str, second: str, same: bool) -> None:
+    """By the words that carry the subject; a name of one thing more or less is the same question."""
+    assert (compare_words(first, second) > 0.5) == same
+    [session], _ = rebuild([ask("q1", 0, first, "a"), ask("q2", 599, second, "a")], [])
+    assert session.queries[0].repeated == same
+    [session], _ = rebuild([ask("q1", 0, first, "a"), ask("q2", 601, second, "a")], [])
+    assert not session.queries[0].repeated
+
+
+def test_events_that_say_it_are_believed() -> None:
+    """Asked again, scrolled past and used, though nothing else shows it; whoever changes their mind means the last."""
+    events = [
+        tell("e1", 1, RE_SEARCH, query="q1"), tell("e2", 2, SCROLL_PAST, "a"), tell("e3", 3, REFERENCE, "b"),
+        tell("e4", 4, VALIDATE_USEFUL, "b"), tell("e5", 5, VALIDATE_NOT_USEFUL, "b"),
+    ]  # fmt: skip
+    [session], odd = rebuild([ask("q1", 0, "wifi", "a", "b", "c")], events)
+    [asked] = session.queries
+    assert (asked.repeated, asked.passed, asked.reused, asked.useful, asked.not_useful) == (
+        True,
+        ("a",),
+        ("b",),
+        (),
+        ("b",),
+    )
+    assert odd == {}
+
+
+def test_verbatim_words_are_found_and_coincidence_is_not() -> None:
+    """Eight words in a row, whatever case and punctuation; seven are not enough. A chunk counts as its document."""
+    text = "The code of the front door is 4711 after ten at night."
+    answer = "Guests: THE CODE of the front door, is 4711 - ask at the desk."
+    assert find_reused(answer, {"door": text, "pool": "The pool is open."}) == ("door",)
+    assert find_reused("the code of the front door is", {"door": text}) == ()
+    hits = (LoggedHit("door", 1, chunk="door:chunk:0"), LoggedHit("pool", 2))
+    query = LoggedQuery("q", 0, "door code", session="s", hits=hits, answer=answer, count=2)
+    [session], _ = rebuild([query], [], texts={"door": text})
+    assert session.queries[0].reused == ("door",)
+    cited = LoggedQuery("q", 0, "door code", session="s", hits=hits, citations=("door:chunk:0",), count=2)
+    [session], _ = rebuild([cited], [])
+    assert session.queries[0].reused == ("door",)
+    assert find_passed(["a", "b", "a", "c"], {"b", "c"}) == ("a",)
+
+
+documents = st.sampled_from("abcd")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.lists(documents, unique=True, max_size=3)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 30), documents), max_size=8),
+)
+def test_reads_go_where_brute_force_puts_them(asked: list[tuple[int, list[str]]], read: list[tuple[int, str]]) -> None:
+    """Every read looks through all queries for the latest that showed its document, and was not asked later."""
+    queries = [ask(f"q{i:02}", 100.0 * time, f"text {i}", *shown) for i, (time, shown) in enumerate(sorted(asked))]
+    events = [tell(f"e{i}", 100.0 * time, READ_AFTER_SEARCH, name) for i, (time, name) in enumerate(sorted(read))]
+    sessions, _ = rebuild(queries, events)
+    found = {(a.query.id, name) for session in sessions for a in session.queries for name in a.read}
+    wanted = set()
+    for event in events:
+        fitting = [q for q in queries if q.time <= event.time and event.document in q.documents]
+        if fitting:
+            wanted.add((fitting[-1].id, event.document))
+    assert found == wanted
+
+
+def test_the_work_grows_with_the_records() -> None:
+    """Function calls, not seconds: eight times the records in one session are at most ten times the calls."""
+
+    def count(size: int) -> int:
+        queries = [
+            ask(f"q{i:05}", float(i), f"word{i} thing{i}", *(f"d{(i + j) % 50}" for j in range(5))) for i in range(size)
+        ]
+        events = [tell(f"e{i:05}", i + 0.5, READ_AFTER_SEARCH, f"d{i % 50}") for i in range(size)]
+        calls = 0
+
+        def profile(_frame: Any, event: str, _argument: Any) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(profile)
+        try:
+            list(rebuild_sessions(queries, events))
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert count(800) <= 10 * count(100)

@@ -1,0 +1,99 @@
+"""Rounds of processes that are killed while they write and ingest; prints what was lost, and what came twice.
+
+Arguments: a folder, the number of rounds, and a seed. Each round has four writers, one of which forks in the middle,
+and two ingesters, all killed at random moments; then all that was accepted must be in the store exactly once.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import random
+import signal
+import struct
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from karat import online
+from karat.online import ingest, read_log
+
+WRITERS = 5
+_COUNT = struct.Struct("<Q")
+
+
+def write(path: Path, name: str, board: mmap.mmap, place: int, rng: random.Random) -> None:
+    """Write until killed; the board has how many were accepted."""
+    log = online.open(path, segment_bytes=1 << 15, sync=0.01)
+    fork_at = rng.randrange(40) if place == 0 else -1
+    number = 0
+    while True:
+        if number == fork_at and not os.fork():
+            name, place, number, fork_at = "child", WRITERS - 1, 0, -1
+        log.record(f"{name} {number}", ["a", "b", "c"], session=name)
+        if log.dropped:
+            os._exit(1)
+        number += 1
+        _COUNT.pack_into(board, 8 * place, number)
+
+
+def ingest_for_ever(path: Path) -> None:
+    """Ingest until killed."""
+    while True:
+        ingest(path, wait=True)
+
+
+def start(function: object, *arguments: object) -> int:
+    """Run a function in a process of its own group; return its id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    os.setpgid(0, 0)
+    try:
+        function(*arguments)  # type: ignore[operator]
+    finally:
+        os._exit(1)
+
+
+def run_round(path: Path, tag: str, rng: random.Random) -> tuple[dict[str, int], int]:
+    """Return how many records of each writer were accepted, and how many processes had to be killed."""
+    board = mmap.mmap(-1, 8 * WRITERS)
+    names = [f"{tag}-{number}" for number in range(WRITERS - 1)] + ["child"]
+    pids = [start(write, path, name, board, place, rng) for place, name in enumerate(names[:-1])]
+    pids += [start(ingest_for_ever, path) for _ in range(2)]
+    rng.shuffle(pids)
+    killed = 0
+    for pid in pids:
+        time.sleep(rng.random() * 0.01)
+        while os.getpgid(pid) != pid:  # it has not begun yet
+            time.sleep(0.001)
+        os.killpg(pid, signal.SIGKILL)
+        killed += os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    return {name: _COUNT.unpack_from(board, 8 * place)[0] for place, name in enumerate(names)}, killed
+
+
+def main(folder: Path, rounds: int, seed: int) -> None:
+    rng = random.Random(seed)
+    result = {"accepted": 0, "lost": 0, "twice": 0, "killed": 0, "segments": 0, "damaged": 0}
+    for number in range(rounds):
+        path = folder / f"{number}.db"
+        accepted, killed = run_round(path, str(number), rng)
+        result["killed"] += killed
+        result["damaged"] += ingest(path, wait=True).damaged
+        with read_log(path) as reader:
+            there = Counter(query.text for query in reader.queries())
+        expected = {f"{name} {index}" for name, count in accepted.items() for index in range(count)}
+        result["accepted"] += len(expected)
+        result["lost"] += len(expected - there.keys())
+        result["twice"] += sum(count > 1 for count in there.values())
+        result["segments"] += len(list((folder / f"{number}.db.journal").glob("*.seg")))
+        for file in folder.glob(f"{number}.db*"):
+            if file.is_file():
+                file.unlink()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

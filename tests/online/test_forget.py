@@ -1,0 +1,209 @@
+"""Privacy: what is never written, and what is gone when it was forgotten."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import online
+from karat.core import InputError, UsageError
+from karat.online import Redaction, Retention, expire, forget, ingest, read_log
+from karat.online._paths import Paths
+from karat.online._times import DAY
+from karat.store import open_store
+
+NEEDLES = ("zebra-question", "zebra-answer", "zebra-session", "zebra-user", "zebra-note", "zebra-error")
+
+
+def files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield all files of a folder with their bytes, unpacked."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            yield path.name, gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def search(folder: Path, *needles: str) -> set[str]:
+    """Return the needles that are in any file, as UTF-8 or UTF-16."""
+    there = list(files(folder))
+    forms = {needle: (needle.encode(), needle.encode("utf-16-le")) for needle in needles}
+    return {needle for needle, coded in forms.items() for _, data in there if any(form in data for form in coded)}
+
+
+def write_session(log: online.Log, name: str, *, count: int = 1, **fields: Any) -> None:
+    """Write queries of a session in which every text begins with a name, and feedback to each."""
+    for number in range(count):
+        query = log.record(
+            f"{name}-question {number} {'padding ' * 20}",
+            ["a", "b"],
+            session=f"{name}-session",
+            user=f"{name}-user",
+            answer=f"{name}-answer",
+            error=f"{name}-error",
+            note=f"{name}-note",
+            **fields,
+        )
+        log.feedback("read_after_search", f"{name}-session", "a", query=query, note=f"{name}-note")
+
+
+@pytest.mark.parametrize("keep_ids", [False, True])
+@pytest.mark.parametrize("who", ["session", "user"])
+def test_no_byte_is_left(tmp_path: Path, keep_ids: bool, who: str) -> None:
+    """Store, its log and free pages, segments in use, damaged parts and the archive: nothing of it is anywhere."""
+    path = tmp_path / "karat.db"
+    log = online.open(path, keep_ids=keep_ids)
+    for round_ in range(3):
+        write_session(log, "zebra", count=40)
+        write_session(log, "horse", count=40)
+        write_session(log, "zebra", time=86400.0 * round_)
+        ingest(path)
+    Paths(path).torn.mkdir(exist_ok=True)
+    (Paths(path).torn / "x.torn").write_text("zebra-question")
+    assert expire(path, Retention(queries=30)).archived == 3
+    write_session(log, "zebra", count=2)
+    hidden = (
+        NEEDLES if keep_ids else tuple(needle for needle in NEEDLES if needle not in ("zebra-session", "zebra-user"))
+    )
+    assert search(tmp_path, *NEEDLES) == set(hidden)
+    done = forget(path, **{who: f"zebra-{who}"})
+    assert (done.rows, done.complete, done.archived, done.damages) == (2 * (120 + 2) + 3, True, 3, 1)
+    assert done.frames >= 2 * (120 + 2 + 3) - 6
+    assert search(tmp_path, *NEEDLES) == set()
+    write_session(log, "horse", count=1)
+    log.close()
+    assert ingest(path).repeated == 0
+    with read_log(path) as reader:
+        assert sum(1 for query in reader.queries() if query.text.startswith("horse")) == 121
+        assert sum(1 for _ in reader.events()) == 121
+
+
+def test_forgetting_takes_judgments_and_foreign_feedback(tmp_path: Path) -> None:
+    """What names a forgotten query goes with it: judgments, shadow runs, and feedback of another session."""
+    path = tmp_path / "karat.db"
+    with online.open(path, keep_ids=True) as log:
+        query = log.record("q", ["a"], session="one")
+        log.feedback("impression", "two", "a", query=query)
+    ingest(path)
+    with open_store(path, write=True) as store, store.transaction():
+        store._connection.execute(
+            "insert into judgments (query, document, grade, source, time) values (?, 'a', 1, 'implicit', 0)", (query,)
+        )
+        store._connection.execute(
+            "insert into shadow_runs (query, feature, control, treatment, time) values (?, 'f', '[]', '[]', 0)",
+            (query,),
+        )
+    assert forget(path, session="one").rows == 4
+    assert query.encode() not in path.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_reader_holds_old_pages(tmp_path: Path) -> None:
+    """While somebody reads, old pages stay in SQLite's own log, and that is said."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        write_session(log, "zebra", count=50)
+    ingest(path)
+    with read_log(path) as reader:
+        queries = reader.queries()
+        next(queries)
+        assert not forget(path, session="zebra-session").complete
+        del queries
+    assert forget(path, session="zebra-session").complete
+    assert search(tmp_path, "zebra-question") == set()
+
+
+def test_whom_to_forget(tmp_path: Path) -> None:
+    """One of both, in a log that is there."""
+    for wrong in ({}, {"session": "a", "user": "b"}):
+        with pytest.raises(UsageError):
+            forget(tmp_path / "karat.db", **wrong)
+    with pytest.raises(InputError, match="no such log"):
+        forget(tmp_path / "karat.db", session="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mail ann.lee+x@mail.example.org now", "mail [e-mail] now"),
+        ("call +49 (151) 123-4567!", "call [phone]!"),
+        ("call 030 1234567 or (555) 123-4567", "call [phone] or [phone]"),
+        ("card 4111-1111-1111-1111 and 5500 0000 0000 0004", "card [card] and [card]"),
+        ("order 4111111111111112", "order 4111111111111112"),
+        ("key sk-7Hq2mZ0xW9abcdefgh.", "key [key]"),
+        ("AKIAIOSFODNN7EXAMPLE", "[key]"),
+        ("sha d41d8cd98f00b204e9800998ecf8427e", "sha [key]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY----- x", "[key] x"),
+        ("on 2024-01-15 at 10:30, room 12, 12345678", "on 2024-01-15 at 10:30, room 12, 12345678"),
+        ("how do I reset the internationalization settings of v1.2.3?", None),
+        ("uuid 550e8400-e29b-41d4-a716-446655440000", None),
+        ("\u0661\u0662\u0663 \u0664\u0665\u0666 \u0667\u0668\u0669\u0660", "[phone]"),
+    ],
+)
+def test_redaction(text: str, expected: str | None) -> None:
+    """Addresses, numbers and keys are replaced by what they are; dates, versions and words stay."""
+    assert Redaction()(text) == (text if expected is None else expected)
+
+
+def test_redaction_of_everything_a_host_says(tmp_path: Path) -> None:
+    """Texts, answers, errors and attributes are redacted before they are written; own patterns come first."""
+    path = tmp_path / "karat.db"
+    log = online.open(path, redact={"order": r"ORD-\d+"})
+    log.record("ann@example.org ORD-1", answer="ann@example.org", error="ann@example.org", deep={"a": ["ORD-2"]})
+    log.feedback("note", note={"ann@example.org": "ORD-3"})
+    assert search(tmp_path, "ann@example.org", "ORD-1", "ORD-2", "ORD-3") == set()
+    log.close()
+    ingest(path)
+    with read_log(path) as reader:
+        (query,) = reader.queries()
+        (event,) = reader.events()
+    assert (query.text, query.answer, query.error) == ("[e-mail] [order]", "[e-mail]", "[e-mail]")
+    assert (query.attributes, event.attributes) == ({"deep": {"a": ["[order]"]}}, {"note": {"[e-mail]": "[order]"}})
+
+
+def test_ids_are_hashed_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes of a log give a session the same hash; another key gives another; the key is for its owner only."""
+    path = tmp_path / "karat.db"
+    for _ in range(2):
+        with online.open(path) as log:
+            log.record("q", session="ann", user="ann")
+    monkeypatch.setenv("KARAT_ONLINE_KEY", "another key of the team")
+    with online.open(path) as log:
+        log.record("q", session="ann")
+    ingest(path)
+    with read_log(path) as reader:
+        first, second, third = reader.queries()
+    assert first.session == second.session != third.session
+    assert first.session != first.user
+    assert len(first.session) == 32
+    assert Paths(path).key.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert forget(path, session="ann").rows == 1
+    assert forget(path, session="ann", key=Paths(path).key.read_text()).rows == 2
+
+
+def test_expiry_by_whole_days(tmp_path: Path) -> None:
+    """Queries go to the archive of their day, once, however often; feedback goes; what is younger stays."""
+    path = tmp_path / "karat.db"
+    now = 200.5 * DAY
+    with online.open(path) as log:
+        for day in (1.0, 1.5, 110.0, 110.6, 150.0):
+            log.record(f"day {day}", time=day * DAY)
+            log.feedback("impression", time=day * DAY)
+    ingest(path)
+    first = expire(path, now=now)
+    assert (first.archived, dict(first.removed)) == (2, {"queries": 2, "events": 2, "shadow_runs": 0})
+    assert first.before["queries"] == "1970-04-21"
+    with online.open(path) as log:
+        log.record("late", time=1.2 * DAY)
+    ingest(path)
+    assert expire(path, now=now).archived == 1
+    assert expire(path, now=now + 30 * DAY, archive=False).removed["queries"] == 2
+    with read_log(path) as reader:
+        assert [query.text for query in reader.queries()] == ["day 150.0"]
+    (archive,) = Paths(path).archive.iterdir()
+    assert archive.name == "queries-1970-01-02.jsonl.gz"
+    assert gzip.decompress(archive.read_bytes()).count(b"\n") == 3

@@ -1,0 +1,210 @@
+"""From the journal into the store: exactly once, and what is damaged is kept aside and told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from karat import online
+from karat.core import InputError, SystemFailed
+from karat.online import ingest, read_log
+from karat.online._ingest import lock_ingester
+from karat.online._paths import Paths
+from karat.online._segment import HEADER, frame_size, read_frames
+from karat.store import open_store
+
+
+def write(path: Path, count: int, *, close: bool = True) -> online.Log:
+    """Write queries called 0, 1, ..."""
+    log = online.open(path)
+    for number in range(count):
+        log.record(str(number), ["a"])
+    if close:
+        log.close()
+    return log
+
+
+def texts(path: Path) -> list[str]:
+    """Return the queries of a store, in the order of time."""
+    with read_log(path) as reader:
+        return [query.text for query in reader.queries()]
+
+
+def segment(path: Path) -> Path:
+    """Return the only segment of a log."""
+    (found,) = Paths(path).journal.glob("*.seg")
+    return found
+
+
+def frames(path: Path) -> list[tuple[int, int]]:
+    """Return the position and the length of the payload of each frame."""
+    return [(HEADER + frame.start, len(frame.payload)) for frame in read_frames(path.read_bytes()[HEADER:])]
+
+
+def test_a_segment_is_read_as_it_grows_and_goes_with_its_writer(tmp_path: Path) -> None:
+    """What is there is read, then only what is new; the file goes when its writer has closed it."""
+    path = tmp_path / "karat.db"
+    log = write(path, 3, close=False)
+    assert ingest(path).records == 3
+    log.record("3", ["a"])
+    done = ingest(path)
+    assert (done.records, done.repeated, done.segments) == (1, 0, 0)
+    log.close()
+    assert ingest(path).segments == 1
+    assert not list(Paths(path).journal.glob("*.seg"))
+    assert ingest(path) == online.Ingested()
+    assert texts(path) == ["0", "1", "2", "3"]
+
+
+def test_a_segment_that_comes_twice_is_stored_once(tmp_path: Path) -> None:
+    """An id makes a replay harmless: of a segment that was restored from a backup, or renamed."""
+    path = tmp_path / "karat.db"
+    write(path, 3)
+    copy = segment(path).read_bytes()
+    ingest(path)
+    (Paths(path).journal / "again.seg").write_bytes(copy)
+    done = ingest(path)
+    assert (done.records, done.repeated) == (0, 3)
+    assert texts(path) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("damage", ["checksum", "length", "zeros", "tail", "header"])
+def test_damage_is_kept_aside_and_the_rest_is_read(tmp_path: Path, damage: str) -> None:
+    """A flipped bit, a length out of range, a lost page or an incomplete record costs what it hit and no more."""
+    path = tmp_path / "karat.db"
+    write(path, 5)
+    file = segment(path)
+    data = bytearray(file.read_bytes())
+    places = frames(file)
+    start, length = places[2]
+    match damage:
+        case "checksum":
+            data[start + 12] ^= 1
+        case "length":
+            data[start : start + 4] = b"\xff" * 4
+        case "zeros":
+            data[start : start + frame_size(length)] = bytes(frame_size(length))
+        case "tail":
+            end = places[-1][0]
+            data[end : end + 4] = bytes(4)
+        case "header":
+            data[:8] = bytes(8)
+    file.write_bytes(data)
+    expected = {"tail": ["0", "1", "2", "3"], "header": []}.get(damage, ["0", "1", "3", "4"])
+    done = ingest(path)
+    assert texts(path) == expected
+    assert done.damaged == (0 if damage == "zeros" else 1)
+    assert done.segments == 1
+    with open_store(path) as store:
+        kept = [(file, size) for _, file, size, *_ in store.damages()]
+    assert [(Paths(path).torn / name).stat().st_size for name, _ in kept] == [size for _, size in kept]
+    assert len(kept) == done.damaged
+
+
+def test_damage_under_a_living_writer_waits(tmp_path: Path) -> None:
+    """A checksum may be wrong because the frame is not complete yet: nothing is given up before the writer is gone."""
+    path = tmp_path / "karat.db"
+    log = write(path, 3, close=False)
+    file = segment(path)
+    start, _ = frames(file)[1]
+    with file.open("r+b") as stream:
+        stream.seek(start + 12)
+        byte = stream.read(1)
+        stream.seek(start + 12)
+        stream.write(bytes([byte[0] ^ 1]))
+    assert ingest(path).damaged == 0
+    assert texts(path) == ["0"]
+    with file.open("r+b") as stream:
+        stream.seek(start + 12)
+        stream.write(byte)
+    assert ingest(path).records == 2
+    log.close()
+
+
+def test_two_ingesters_at_once(tmp_path: Path) -> None:
+    """The second leaves the work to the first."""
+    path = tmp_path / "karat.db"
+    write(path, 2)
+    with lock_ingester(Paths(path)):
+        assert ingest(path) == online.Ingested(busy=True)
+    assert ingest(path).records == 2
+
+
+def test_drops_reach_the_store(tmp_path: Path) -> None:
+    """What a host dropped is counted in the store, once, however often it is looked at."""
+    path = tmp_path / "karat.db"
+    log = write(path, 1, close=False)
+    log.record("x" * 2_000_000)
+    log.record("q", evil=2**70)
+    for _ in range(2):
+        ingest(path)
+        with open_store(path) as store:
+            assert list(store.drops().values()) == [{"encode": 1, "too_large": 1}]
+    log.close()
+
+
+def test_a_store_that_is_no_store(tmp_path: Path) -> None:
+    """A corrupt file is refused with one message, and the journal is kept; the host does not notice."""
+    path = tmp_path / "karat.db"
+    path.write_bytes(b"not a database" * 1000)
+    write(path, 2)
+    with pytest.raises(InputError, match="move it away"):
+        ingest(path)
+    path.unlink()
+    assert ingest(path).records == 2
+
+
+def test_a_page_of_the_store_is_corrupt(tmp_path: Path) -> None:
+    """The ingester stops with one message, and what it could not store stays in the journal."""
+    path = tmp_path / "karat.db"
+    write(path, 300)
+    ingest(path)
+    size = path.stat().st_size
+    with path.open("r+b") as stream:
+        for page in range(1, size // 4096):
+            stream.seek(4096 * page)
+            stream.write(b"\xff" * 4096)
+    write(path, 2)
+    with pytest.raises((InputError, SystemFailed)):
+        ingest(path)
+    assert len(frames(segment(path))) == 2
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_for_the_store(tmp_path: Path) -> None:
+    """A transaction that cannot be written is undone: the next ingester begins where it began."""
+    path = tmp_path / "karat.db"
+    write(path, 2000)
+    program = (
+        "import resource, sys; from karat.online import ingest\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, resource.RLIM_INFINITY))\n"
+        "try: ingest(sys.argv[1])\n"
+        "except Exception as error: print(type(error).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "SystemFailed"
+    assert ingest(path).records == 2000
+    assert len(set(texts(path))) == 2000
+
+
+def run_killing(folder: Path, rounds: int, seed: int) -> dict[str, int]:
+    """Run rounds of killing in a process of their own, since they fork."""
+    script = Path(__file__).with_name("killing.py")
+    command = [sys.executable, str(script), str(folder), str(rounds), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """Writers, a fork of one, and two ingesters are killed: every accepted record is in the store exactly once."""
+    result = run_killing(tmp_path, 4, 7)
+    assert result["accepted"] > 0
+    assert result["killed"] == 4 * 6
+    assert [result[name] for name in ("lost", "twice", "segments")] == [0, 0, 0]
+    assert result["damaged"] <= 4 * 5, "a record that was not accepted yet may be left, once for each writer"

@@ -1,0 +1,170 @@
+"""The journal: what is accepted is there, whatever happens to its process; what is not is counted."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import struct
+import threading
+import zlib
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from karat.online._journal import Journal
+from karat.online._segment import HEADER, Broken, erase, find_frame, frame_size, is_erased, read_frames, read_header
+
+
+def payloads(folder: Path) -> list[bytes]:
+    """Return what the segments of a folder hold, in the order of their names."""
+    return [frame.payload for path in sorted(folder.glob("*.seg")) for frame in read_frames(path.read_bytes()[HEADER:])]
+
+
+def test_a_frame_by_hand(tmp_path: Path) -> None:
+    """Length, CRC-32, payload, zeros up to a multiple of 8; all little-endian, after a header of 4096 bytes."""
+    journal = Journal(tmp_path)
+    assert journal.append(b"record")
+    assert journal.append(b"12345678")
+    (path,) = tmp_path.glob("*.seg")
+    data = path.read_bytes()
+    first = struct.pack("<II", 6, zlib.crc32(b"record")) + b"record\0\0"
+    second = struct.pack("<II", 8, zlib.crc32(b"12345678")) + b"12345678"
+    assert data[:8] == b"KARATJ01"
+    assert data[HEADER : HEADER + 32] == first + second
+    assert not any(data[HEADER + 32 :])
+    assert (header := read_header(data)) is not None
+    assert not header.closed
+    journal.close()
+    assert (header := read_header(path.read_bytes())) is not None
+    assert header.closed
+
+
+def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
+    """Records are in order over several segments; the one after next is made in the background."""
+    journal = Journal(tmp_path, segment_bytes=2 * HEADER)
+    records = [f"{number:0100}".encode() for number in range(100)]
+    for record in records:
+        assert journal.append(record)
+        journal.keep()
+    journal.close()
+    assert len(list(tmp_path.glob("*.seg"))) >= 100 * frame_size(100) // HEADER
+    assert payloads(tmp_path) == records
+    assert journal.dropped == {}
+
+
+def test_threads_share_a_journal(tmp_path: Path) -> None:
+    """No record of any thread is lost or mixed with another."""
+    journal = Journal(tmp_path, segment_bytes=4 * HEADER)
+
+    def write(name: str) -> None:
+        for number in range(200):
+            journal.append(f"{name}-{number}".encode() * 5)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    journal.close()
+    assert sorted(payloads(tmp_path)) == sorted(f"{name}-{n}".encode() * 5 for name in "abcd" for n in range(200))
+
+
+def test_what_cannot_be_written_is_counted_and_not_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A folder that is a file, a record that is too large, a journal that is closed: each has its own count."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    journal = Journal(blocked)
+    assert not journal.append(b"x")
+    assert not journal.append(b"x")
+    assert journal.dropped == {"disk": 2}
+    assert "dropped (disk)" in caplog.text
+    journal = Journal(tmp_path / "good", segment_bytes=2 * HEADER)
+    assert journal.append(b"x")
+    assert not journal.append(bytes(HEADER))
+    (path,) = (tmp_path / "good").glob("*.seg")
+    assert (header := read_header(path.read_bytes())) is not None
+    assert header.dropped == {"too_large": 1}
+    journal.close()
+    assert not journal.append(b"x")
+    assert journal.dropped == {"too_large": 1, "closed": 1}
+
+
+def test_a_full_disk_costs_records_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment that cannot be allocated leaves no file; when there is room again, the count is in its header."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    journal = Journal(tmp_path, segment_bytes=1 << 16)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, limits[1]))
+    try:
+        assert not journal.append(b"x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+    assert not journal.append(b"x"), "it does not try again at once"
+    monkeypatch.setattr("karat.online._journal.time.monotonic", lambda: 1e9)
+    assert journal.append(b"x")
+    (path,) = tmp_path.glob("*.seg")
+    assert (header := read_header(path.read_bytes())) is not None
+    assert header.dropped == {"disk": 2}
+    journal.close()
+
+
+def test_a_signal_in_the_middle_of_a_record(tmp_path: Path) -> None:
+    """A handler may log, or raise: what was accepted before and after is there."""
+    journal = Journal(tmp_path, segment_bytes=1 << 22)
+    inside: list[bytes] = []
+
+    def handle(_: int, __: FrameType | None) -> None:
+        record = b"inside %d" % len(inside)
+        assert journal.append(record)
+        inside.append(record)
+        if len(inside) % 2:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    accepted: list[bytes] = []
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+        number = 0
+        while len(inside) < 100:
+            number += 1
+            try:
+                if journal.append(b"outside %d" % number * 50):
+                    accepted.append(b"outside %d" % number * 50)
+            except KeyboardInterrupt:
+                continue
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    journal.append(b"the last")
+    journal.close()
+    assert {*accepted, *inside, b"the last"} <= set(payloads(tmp_path))
+
+
+def test_a_broken_frame_is_noticed_and_passed_over() -> None:
+    """A wrong checksum raises; the next whole frame is found."""
+    good = struct.pack("<II", 6, zlib.crc32(b"record")) + b"record\0\0"
+    bad = struct.pack("<II", 6, 1) + b"record\0\0"
+    with pytest.raises(Broken):
+        list(read_frames(bad + good))
+    assert find_frame(bad + good + bytes(64)) == len(bad)
+    assert find_frame(bytes(64)) == 64
+
+
+def test_an_erased_payload_has_a_good_checksum(tmp_path: Path) -> None:
+    """After erasing, no byte of the record is in the file, and the frames after it are read."""
+    journal = Journal(tmp_path)
+    journal.append(b"secret")
+    journal.append(b"public")
+    (path,) = tmp_path.glob("*.seg")
+    descriptor = os.open(path, os.O_RDWR)
+    erase(descriptor, HEADER, 6)
+    os.close(descriptor)
+    assert b"secret" not in path.read_bytes()
+    first, second = payloads(tmp_path)
+    assert is_erased(first)
+    assert second == b"public"
+    journal.close()

@@ -1,0 +1,66 @@
+"""The ASGI middleware, under an application of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import online
+from karat.online import LogMiddleware, ingest, read_log
+
+
+def request(app: Any, path: str, query: str = "", **headers: str) -> list[Mapping[str, Any]]:
+    """Send one request to an application; return what it sends back."""
+    sent: list[Mapping[str, Any]] = []
+
+    async def receive() -> Mapping[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Mapping[str, Any]) -> None:
+        sent.append(message)
+
+    pairs = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": pairs}
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+def test_searches_are_logged_with_their_session(tmp_path: Path) -> None:
+    """The path and the parameter say what a search is; cookie or header say whose; a failure is a failure."""
+    log = online.open(tmp_path / "karat.db", keep_ids=True)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        text = scope["query_string"].decode()
+        if "boom" in text:
+            raise ValueError("boom")
+        if asked := scope.get("karat.query"):
+            asked.results(["a", "b"])
+        else:
+            log.feedback("read_after_search", document="a")
+        await send({"type": "http.response.start", "status": 503 if "busy" in text else 200})
+
+    wrapped = LogMiddleware(app, log, user_header="X-User", tool="site")
+    assert request(wrapped, "/search", "q=wifi+password", cookie="a=1; session=s1", x_user="ann")[0]["status"] == 200
+    request(wrapped, "/search", "q=busy", x_session_id="s2")
+    with pytest.raises(ValueError, match="boom"):
+        request(wrapped, "/search", "q=boom")
+    request(wrapped, "/search")
+    request(wrapped, "/other", "q=no", cookie="session=s1; \xff=;;")
+    request(wrapped, "/open", cookie="session=s1")
+    log.close()
+    ingest(tmp_path / "karat.db")
+    with read_log(tmp_path / "karat.db") as reader:
+        queries = [(query.text, query.session, query.user, query.count, query.error) for query in reader.queries()]
+        events = [event.session for event in reader.events()]
+        assert {query.tool for query in reader.queries()} == {"site"}
+    assert queries == [
+        ("wifi password", "s1", "ann", 2, ""),
+        ("busy", "s2", "", 2, "HTTP 503"),
+        ("boom", "", "", None, "ValueError: boom"),
+    ]
+    assert events[-1] == "s1"
+    assert len(events) == 3
