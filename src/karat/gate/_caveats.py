@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
 from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.gate._unanswered import count_refusals, count_silent
-from karat.golden import ceiling
-from karat.golden.lint import Ceiling
 from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND
 from karat.stats import Outcome, detectable, sample_size
+
+if TYPE_CHECKING:
+    from karat.golden.lint import Ceiling
 
 _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
@@ -204,6 +206,10 @@ def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iter
 
 def _find_ceilings(golden: GoldenSet, measures: Sequence[str], unit: Unit) -> dict[str, Ceiling]:
     """Return the best means of measures, without those that cannot be computed."""
+    if not measures:
+        return {}
+    from karat.golden import ceiling  # of the linter, which most decisions do not need
+
     try:
         return {best.measure: best for best in ceiling(golden, measures, unit=unit, known_only=True)}
     except KaratError:  # one of them cannot be computed, so the others are computed one by one

@@ -369,5 +369,5 @@ def rubric(asked: Asked, k: None, *, name: str) -> float | str:
     return _read_opinion(asked, name)
 
 
-JUDGED = frozenset(row.name for row in MEASURES if row.kernel.__module__ == __name__)
+JUDGED = frozenset(row.name for row in MEASURES.list_added() if row.kernel.__module__ == __name__)
 """The names of the measures whose values are opinions, and depend on who judged."""
