@@ -195,6 +195,7 @@ LINES = [
     ["online", "ingest", "##[live].db"],
     ["online", "health", "##[live].db"],
     ["online", "forget", "##[live].db", "--session", hostile(0)],
+    ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
