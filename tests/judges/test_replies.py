@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import pytest
 from judges.model_server import Failure, Request, obey, serve
 from judges.test_judging import ITEM, judge, make_bench, make_items, opinion_of
 from karat.chat import Budget, Completion, Model, Pace, Replies, Usage
+from karat.cli._judge_text import describe_spending
 from karat.core import InputError, SystemFailed, UsageError
 from karat.judges import Item, load_prompt
+from karat.projects.judging._bench import write_spending
 
 _CLOSE_EARLY = """
 import sys, threading
@@ -126,18 +129,32 @@ def test_half_a_character_is_not_measurable_and_judging_goes_on(tmp_path: Path) 
     assert [opinion.value for opinion in others] == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("count", [2**63, 10**400])
-def test_more_tokens_than_any_model_has_are_unknown(tmp_path: Path, count: int) -> None:
-    """Then what could be spent counts as spent."""
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_more_tokens_than_any_model_has_are_unknown(tmp_path: Path, digits: int) -> None:
+    """Then what could be spent counts as spent, which the spending tells. Python reads no number of 5,000 digits."""
     message = {"message": {"content": '{"refused": false, "reason": ""}'}}
-    body = json.dumps({"choices": [message], "usage": {"prompt_tokens": count, "completion_tokens": 1}}).encode()
+    usage = f'{{"prompt_tokens": {"9" * digits}, "completion_tokens": 1}}'
+    body = f'{{"choices": [{json.dumps(message)}], "usage": {usage}}}'.encode()
     with serve(lambda _: Failure(200, body)) as server:
         bench = make_bench(server, tmp_path / "replies.db", input_price=1.0)
         (opinion,) = judge(bench, "refusal", ITEM)
     assert opinion.value == 1.0
     spending = bench.asker.budget.spending
-    assert spending.usage == Usage(0, 0)
+    assert (spending.usage, spending.unmetered) == (Usage(0, 0), 1)
     assert 0 < spending.money < 0.1
+    assert "1 calls did not say their tokens" in describe_spending(write_spending(spending))
+
+
+def test_a_reply_is_on_disk_once_it_was_put(tmp_path: Path) -> None:
+    """Also if threads write together: another process finds each reply as soon as its thread goes on."""
+    path = tmp_path / "replies.db"
+    with Replies(path) as replies, Replies(path) as other, ThreadPoolExecutor(16) as pool:
+
+        def put(number: int) -> bool:
+            replies.put(str(number), Completion(f"reply {number}", Usage(number, 1)))
+            return other.get(str(number)) == Completion(f"reply {number}", Usage(number, 1))
+
+        assert all(pool.map(put, range(400)))
 
 
 @pytest.mark.parametrize(

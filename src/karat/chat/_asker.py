@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
@@ -16,7 +15,7 @@ from karat.chat._model import Chat, Completion, CutOff, Usage
 from karat.chat._pace import Pace
 from karat.chat._reply_file import Replies, make_key
 from karat.core import SystemFailed
-from karat.net import Busy, NotAService, Unreachable
+from karat.net import Busy, NotAService, Unreachable, encode_json
 
 LONGEST_PAUSE = 60.0  # seconds
 
@@ -49,12 +48,12 @@ class Asker(Dialogue):
 
     def _send(self, body: dict[str, Any]) -> Completion:
         """Send a request, again after failures that may pass. Each attempt is a call, since it may cost as much."""
-        model, size = self.chat.model, len(json.dumps(body))
+        model, data = self.chat.model, encode_json(body)
         for attempt in range(model.retries + 1):
             self._pace.wait()
-            reserved, usage = self.budget.reserve(size), None
+            reserved, usage = self.budget.reserve(len(data)), None
             try:
-                reply = self.chat.complete(body)
+                reply = self.chat.complete(data)
                 usage = reply.usage
                 return reply
             except CutOff as error:

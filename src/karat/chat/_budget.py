@@ -25,6 +25,9 @@ class Spending:
     money: float = 0.0
     cached: int = 0
     """Replies that were in the cache, and cost nothing."""
+    unmetered: int = 0
+    """Calls of which the server did not say, or not believably, how many tokens they took. They count as the most that
+    they may have cost."""
 
 
 class Budget:
@@ -74,9 +77,12 @@ class Budget:
         """Count what a call has cost; all that was reserved if nobody knows, as when a call failed half-way."""
         with self._lock:
             self._reserved -= reserved
-            cost = reserved if usage is None else self._model.price(usage)
             spent = self._spending
-            self._spending = replace(spent, usage=spent.usage + (usage or Usage()), money=spent.money + cost)
+            if usage is None:
+                self._spending = replace(spent, money=spent.money + reserved, unmetered=spent.unmetered + 1)
+            else:
+                cost = self._model.price(usage)
+                self._spending = replace(spent, usage=spent.usage + usage, money=spent.money + cost)
 
     def count_cached(self) -> None:
         """Count a reply that was in the cache."""

@@ -175,9 +175,9 @@ class Chat:
         """Return the body of a request for a reply of a kind."""
         return make_body(self.model, self.rung, messages, kind)
 
-    def complete(self, body: dict[str, Any]) -> Completion:
-        """Send a request, and return the reply; SystemFailed if there is none."""
-        reply = _read(self._client.post(body), self.role)
+    def complete(self, body: bytes) -> Completion:
+        """Send the encoded body of a request, and return the reply; SystemFailed if there is none."""
+        reply = _read(self._client.post_encoded(body), self.role)
         if _HALF.search(reply.text):
             raise SystemFailed(f"{self.role}: a reply with half a character (a lone surrogate), which is no text")
         return reply

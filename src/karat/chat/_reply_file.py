@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import threading
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ create table if not exists replies (
     key text primary key, reply text not null, sent integer, received integer
 ) without rowid
 """
+_Row = tuple[str, str, int | None, int | None]
 _BUSY = 60.0  # seconds to wait for another process
 
 
@@ -39,6 +41,8 @@ class Replies:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._closed = path, threading.Lock(), False
+        self._unwritten: deque[_Row] = deque()
+        self._broken: InputError | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
@@ -81,11 +85,32 @@ class Replies:
         """Return the first row of what a statement returns."""
         try:
             with self._lock:
-                if self._closed:
-                    raise SystemFailed("the file of replies is closed")
+                self._require_open()
                 return self._connection.execute(statement, values).fetchone()
         except sqlite3.DatabaseError as error:
             raise self._refuse(error) from None
+
+    def _write(self) -> None:
+        """Write all replies that wait for it, those of other threads, too: the next to come has nothing to do."""
+        if self._broken is not None:  # a thread that had handed over its reply must not believe that it is there
+            raise self._broken
+        waiting = []
+        while self._unwritten:
+            waiting.append(self._unwritten.popleft())
+        if not waiting:
+            return
+        try:
+            self._require_open()
+            with self._connection:  # one transaction
+                self._connection.execute("begin immediate")
+                self._connection.executemany("insert or ignore into replies values (?, ?, ?, ?)", waiting)
+        except sqlite3.DatabaseError as error:
+            self._broken = self._refuse(error)
+            raise self._broken from None
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise SystemFailed("the file of replies is closed")
 
     def get(self, key: str) -> Completion | None:
         """Return a reply; None if it is not there."""
@@ -99,7 +124,9 @@ class Replies:
         """Keep a reply; the first one stays if two processes have asked for the same."""
         usage = reply.usage
         values = (key, reply.text, *((None, None) if usage is None else (usage.sent, usage.received)))
-        self._execute("insert or ignore into replies values (?, ?, ?, ?)", values)
+        self._unwritten.append(values)
+        with self._lock:
+            self._write()
 
     def open_chat(self, model: Model, *, role: str = "judge") -> Chat:
         """Return a way to ask a model which knows from an earlier run how the server is asked for JSON."""

@@ -59,7 +59,10 @@ def describe_spending(spending: JudgeSpending) -> str:
     tokens = f"{spending.input_tokens:,} + {spending.output_tokens:,} tokens"
     money = f", {spending.money:.4f} in money" if spending.money else ""
     cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
-    return f"{spending.calls:,} calls, {tokens}{money}{cached}"
+    unknown = (
+        f"; {spending.unmetered:,} calls did not say their tokens, and count as the most" if spending.unmetered else ""
+    )
+    return f"{spending.calls:,} calls, {tokens}{money}{cached}{unknown}"
 
 
 def requests_text(shown: JudgeRequests) -> str:

@@ -22,7 +22,7 @@ _SECTIONS = {
     "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-    "Live": ("online",),
+    "Live": ("online", "harvest"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""

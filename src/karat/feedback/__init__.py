@@ -2,6 +2,7 @@
 
 from karat.feedback._agent_grades import grade_like_agent
 from karat.feedback._detectors import compare_words, find_passed, find_repeats, find_reused
+from karat.feedback._harvest import Harvest, harvest
 from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
 from karat.feedback._learning import (
     DocumentConfidence,
@@ -12,6 +13,7 @@ from karat.feedback._learning import (
     track_confidence,
 )
 from karat.feedback._pairs import PairCounts, count_pairs
+from karat.feedback._reading import harvest_log
 from karat.feedback._rebuild import read_sessions, rebuild_sessions
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
 
@@ -20,6 +22,7 @@ __all__ = [
     "AskedQuery",
     "BehaviourJudgment",
     "DocumentConfidence",
+    "Harvest",
     "Oddities",
     "Outcome",
     "PairCounts",
@@ -32,6 +35,8 @@ __all__ = [
     "find_repeats",
     "find_reused",
     "grade_like_agent",
+    "harvest",
+    "harvest_log",
     "judge_behaviour",
     "learn_trigger_phrases",
     "list_validations",

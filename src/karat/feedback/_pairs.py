@@ -46,11 +46,11 @@ def count_pairs(sessions: Iterable[Session]) -> PairCounts:
         for text, asked in _group(session.queries).items():
             counts.queries.setdefault(text, Counter())[asked[-1].query.text] += 1
             for tally, documents in (
-                (counts.useful, {name for own in asked for name in own.useful}),
-                (counts.not_useful, {name for own in asked for name in own.not_useful}),
-                (counts.cited, {name for own in asked for name in own.reused}),
+                (counts.useful, (name for own in asked for name in own.useful)),
+                (counts.not_useful, (name for own in asked for name in own.not_useful)),
+                (counts.cited, (name for own in asked for name in own.reused)),
             ):
-                tally.update((text, name) for name in documents)
+                tally.update((text, name) for name in dict.fromkeys(documents))
             chosen = next((own for own in asked if own.read), asked[-1])
             _add_list(chosen, text, page, counts.places, columns)
             page += 1

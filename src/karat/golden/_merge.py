@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.config import read_config
-from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError, shorten
+from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, shorten
 from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
+from karat.golden._candidate import read_candidates
 from karat.golden._source import open_set
-from karat.golden.formats import encode_judgment, encode_line, read_judgment
+from karat.golden.formats import encode_judgment, encode_line, encode_query, read_judgment
 from karat.text import canonical, resolver
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ def _number(value: float) -> float | None:
 def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
     """Compare annotators on the pairs that several of them judged; return None where there are no such pairs.
 
-    Judgments without an annotator are left out, and so are those of machines (``bootstrapped``): how far a machine
-    agrees with people says nothing about how far people agree. Those whose source is ``validated`` settle disputes.
+    Judgments without an annotator are left out, and so are those of machines (``bootstrapped``) and from behaviour
+    (``implicit``): how far these agree with people says nothing about how far people agree. Those whose source is
+    ``validated`` settle disputes.
     """
     votes: dict[tuple[str, Target], dict[str, int]] = {}
     settled = set()
@@ -77,7 +79,7 @@ def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
         pair = judgment.query, judgment.target
         if judgment.source == "validated":
             settled.add(pair)
-        elif judgment.annotator and judgment.source != "bootstrapped":
+        elif judgment.annotator and judgment.source == "manual":
             votes.setdefault(pair, {})[judgment.annotator] = judgment.grade
     shared = {pair: grades for pair, grades in votes.items() if len(grades) > 1}
     if not shared:
@@ -122,6 +124,10 @@ class Merged:
     """Rows whose grade nobody filled in."""
     agreement: Agreement | None
     notes: tuple[str, ...]
+    new_queries: tuple[Query, ...] = ()
+    """Queries of a candidate that a person has judged, which the set now has."""
+    unseen: int = 0
+    """Queries of a candidate that nobody has judged; they are left out, with what behaviour says of them."""
 
     def document(self) -> GoldenMerge:
         """Return the counts and the agreement as a JSON document."""
@@ -131,6 +137,8 @@ class Merged:
             added=self.added,
             replaced=self.replaced,
             without_grade=self.empty,
+            new_queries=len(self.new_queries),
+            unseen_queries=self.unseen,
             agreement=None if self.agreement is None else self.agreement.document(),
         )
 
@@ -140,14 +148,19 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
 
     A row without a grade is one that nobody judged yet, and is only counted. ``annotator`` and ``date`` are filled in
     where a row has none. Each annotator's latest grade of a pair counts.
+
+    A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added, with
+    their judgments, if a person has judged a document of theirs, in the candidate or in another of the files.
     """
     reading = Reading()
     judgments = {_key(judgment): judgment for judgment in golden.judgments}
     if len(judgments) < len(golden.judgments):
         raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
     before, empty, keys = set(judgments), 0, set()
+    candidates, pools = read_candidates(files, golden)
+    wider = replace(golden, judgments=golden.held_judgments, queries=(*golden.queries, *candidates.queries.values()))
     place = resolver(golden)
-    for file in files:
+    for file in pools:
         for row in reading.jsonl(file):
             with row:
                 row.ignore(*_SHOWN_ONLY)
@@ -155,20 +168,28 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                     row.ignore("grade", *Judgment.__slots__, *Target.__slots__)
                     empty += 1
                     continue
-                judgment = _checked(golden, row, annotator, date)
+                judgment = _checked(wider, row, annotator, date)
                 _check_part(golden, row, judgment.target, place)
                 if (key := _key(judgment)) in keys:
                     raise row.error(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
                 keys.add(key)
                 judgments[key] = judgment
     reading.finish()
+    seen = candidates.find_seen(judgments[key] for key in keys)
+    for judgment in (judgment for query in seen for judgment in candidates.judgments.get(query.id, ())):
+        judgments.setdefault(_key(judgment), judgment)
+        keys.add(_key(judgment))
+    unseen = candidates.queries.keys() - {query.id for query in seen}
+    kept = {key: judgment for key, judgment in judgments.items() if key[0] not in unseen}
     return Merged(
-        golden=replace(golden, judgments=tuple(judgments.values())),
-        added=len(keys - before),
+        golden=replace(golden, queries=(*golden.queries, *seen), judgments=tuple(kept.values())),
+        added=len((keys & kept.keys()) - before),
         replaced=len(keys & before),
         empty=empty,
-        agreement=agreement(judgments.values()),
-        notes=(*reading.notes(), *_note_machines(judgments[key] for key in keys)),
+        agreement=agreement(kept.values()),
+        notes=(*reading.notes(), *_note_machines(kept[key] for key in keys & kept.keys())),
+        new_queries=seen,
+        unseen=len(unseen),
     )
 
 
@@ -228,8 +249,18 @@ def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator
             row + "\n" if before == after else encode_line(encode_judgment(after))
             for row, before, after in zip(rows, golden.judgments, new, strict=False)
         ]
+        _append_queries(path / "queries.jsonl", merged.new_queries)
         write_file(target, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
     return merged
+
+
+def _append_queries(path: Path, queries: Sequence[Query]) -> None:
+    """Add queries at the end of a set's file; what it has stays to the byte."""
+    if not queries:
+        return
+    text = decode(read_bytes(path), str(path))
+    text += "" if not text or text.endswith("\n") else "\n"
+    write_file(path, text + "".join(encode_line(encode_query(query)) for query in queries))
 
 
 @contextmanager

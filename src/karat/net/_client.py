@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
 from karat.net._body import ACCEPTED, BadEncoding, read_blocks
-from karat.net._deadline import Deadline, limit_reads
+from karat.net._connections import Connections, Response
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets, show_url
 
@@ -29,6 +29,7 @@ _WRONG_ADDRESS = frozenset({401, 403, 404, 405, 410, 415, 501})
 """Status codes that do not depend on the request's content: the next request will get the same."""
 _MOST_BYTES = 1 << 26
 """Bytes of a response, unpacked: an answer to a question has kilobytes, and a batch of embeddings ten megabytes."""
+_LONG = 600  # digits of a number; Python reads 640 or more, and refuses more than 4,300 unless told otherwise
 _SHOWN = 1000  # characters of a service's message
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of a header, as RFC 9110 has it."""
@@ -168,6 +169,14 @@ class _Request(NamedTuple):
     body: bytes
 
 
+class _Answer(NamedTuple):
+    status: int
+    reason: str
+    pause: float
+    """The seconds after which the service wants to be asked again; 0 if it does not say."""
+    body: bytes
+
+
 @cache
 def _load_certificates(file: str | None, folder: str | None) -> SSLContext:  # noqa: ARG001 (httpx2 reads the variables)
     """Return whom to trust, which takes longer to load than a request takes; every client of a process shares it."""
@@ -190,13 +199,12 @@ class Client:
             verify=_load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             proxy=endpoint.proxy or None,
         )
-        self._deadline = Deadline(self._httpx.ReadTimeout)
-        limit_reads(self._client, self._deadline)
-        weakref.finalize(self, self._client.close)
+        self._connections = Connections(self._client, endpoint.timeout)
+        weakref.finalize(self, _close, self._client, self._connections)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        _close(self._client, self._connections)
 
     @property
     def name(self) -> str:
@@ -206,6 +214,10 @@ class Client:
     def post(self, body: Any) -> Any:
         """Send JSON to the address and return the JSON of the response; see :meth:`request`."""
         return self.request("POST", "", (body,))
+
+    def post_encoded(self, data: bytes) -> Any:
+        """Send JSON that is encoded already to the address, as :meth:`post` does."""
+        return self._parse(self._send_with_retries(_Request("POST", self._endpoint.url, data)))
 
     def send(self, body: Any) -> None:
         """Send JSON to the address; a response that is a success may hold anything, or nothing."""
@@ -220,7 +232,9 @@ class Client:
             status, reason, _, data = self._send(_Request("GET", self._endpoint.url, b""))
         except self._httpx.InvalidURL as error:
             raise self.failed(f"is not a usable URL: {error}") from None
-        except (self._httpx.RequestError, BadEncoding):
+        except BadEncoding:
+            return False
+        except self._connections.failures:
             return False
         if not 200 <= status < 300 and status not in _TRANSIENT:
             raise self.failed(self._describe(status, reason, data), NotAService)
@@ -233,9 +247,11 @@ class Client:
         SystemFailed with the service's message for other failures.
         """
         url = _join(self._endpoint.url, path) if path else self._endpoint.url
-        data = self._send_with_retries(_Request(method, url, _encode(values)))
+        return self._parse(self._send_with_retries(_Request(method, url, _encode(values))))
+
+    def _parse(self, data: bytes) -> Any:
         try:
-            return self.secrets.redact_value(json.loads(data))
+            return self.secrets.redact_value(_decode(data))
         except (ValueError, RecursionError):
             raise self.failed(f"an answer that is not JSON: {self._excerpt(data)}", NotAService) from None
 
@@ -274,9 +290,9 @@ class Client:
                 raise self.failed(f"is not a usable URL: {error}") from None
             except BadEncoding as error:
                 raise self.failed(str(error)) from None
-            except self._httpx.RequestError as error:
+            except self._connections.failures as error:
                 failure = f"{type(error).__name__}: {error}"
-                kind = Unreachable if isinstance(error, self._httpx.ConnectError) else Busy
+                kind = Unreachable if isinstance(error, self._connections.unreachable) else Busy
             else:
                 if 200 <= status < 300:
                     return data
@@ -291,18 +307,25 @@ class Client:
             problem.pause = requested
         raise problem
 
-    def _send(self, request: _Request) -> tuple[int, str, float, bytes]:
-        """Return status, reason, the pause that the service asks for, and the body of one response."""
-        self._deadline.start(self._endpoint.timeout)
+    def _send(self, request: _Request) -> _Answer:
+        """Send a request once, and return the response."""
+        answer: _Answer = self._connections.send(*request, self._read)
+        return answer
+
+    def _read(self, response: Response) -> _Answer:
         data = bytearray()
-        with self._client.stream(request.method, request.url, content=request.body) as response:
-            for block in read_blocks(response.iter_raw(), response.headers.get("content-encoding", "")):
-                data += block
-                if len(data) > _MOST_BYTES:
-                    hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
-                    raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
-            pause = parse_retry_after(response.headers.get("retry-after", ""))
-            return response.status_code, response.reason_phrase, pause, bytes(data)
+        for block in read_blocks(response.iter_body(), response.get(b"content-encoding")):
+            data += block
+            if len(data) > _MOST_BYTES:
+                hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
+                raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
+        pause = parse_retry_after(response.get(b"retry-after"))
+        return _Answer(response.status, response.reason, pause, bytes(data))
+
+
+def _close(client: Any, connections: Connections) -> None:
+    connections.close()
+    client.close()
 
 
 def _join(url: str, path: str) -> str:
@@ -316,11 +339,29 @@ def _join(url: str, path: str) -> str:
     return parts._replace(path=parts.path.rstrip("/") + more.path, query=query, fragment="").geturl()
 
 
+def encode_json(value: Any) -> bytes:
+    """Return a value as JSON in ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise."""
+    return json.dumps(value, allow_nan=False).encode()
+
+
 def _encode(values: Sequence[Any]) -> bytes:
     """Return values as JSON, each on a line if there are several."""
-    # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
-    lines = [json.dumps(value, allow_nan=False) for value in values]
-    return ("".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)).encode()
+    lines = [encode_json(value) for value in values]
+    return b"".join(line + b"\n" for line in lines) if len(lines) > 1 else b"".join(lines)
+
+
+def _decode(data: bytes) -> Any:
+    """Return the value of JSON, in which a number of more digits than Python reads is as good as infinite.
+
+    >>> _decode(b'{"tokens": ' + b"9" * 5000 + b"}")
+    {'tokens': inf}
+    """
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # also for bytes that are no text, which fail again
+        return json.loads(data, parse_int=lambda digits: int(digits) if len(digits) < _LONG else float(digits))
 
 
 def find_message(response: Any, secrets: Secrets | None = None) -> str:

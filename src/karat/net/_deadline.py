@@ -52,14 +52,28 @@ class _Backend:
 
 
 class _Stream:
-    """A connection that reads only while there is time."""
+    """A connection that reads only while there is time, and writes headers and body together."""
 
     def __init__(self, stream: Any, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline
+        self._unsent = b""
+        self._timeout: float | None = None
 
     def read(self, max_bytes: int, timeout: float | None = None) -> Any:
+        self._flush()
         remaining = self._deadline.require_time()
         return self._stream.read(max_bytes, remaining if timeout is None else min(timeout, remaining))
+
+    def write(self, data: bytes, timeout: float | None = None) -> None:
+        """Keep the headers until the body comes, or an answer is read: two packets take twice the time of one."""
+        self._unsent, self._timeout = self._unsent + data, timeout
+        if len(data) < len(self._unsent):  # the second piece
+            self._flush()
+
+    def _flush(self) -> None:
+        data, self._unsent = self._unsent, b""
+        if data:
+            self._stream.write(data, self._timeout)
 
     def start_tls(self, *arguments: Any, **options: Any) -> _Stream:
         return _Stream(self._stream.start_tls(*arguments, **options), self._deadline)

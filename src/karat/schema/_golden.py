@@ -219,6 +219,10 @@ class GoldenMerge(Struct, frozen=True, kw_only=True):
     without_grade: int
     agreement: AnnotatorAgreement | None
     """Null where no pair was judged by two annotators."""
+    new_queries: int = 0
+    """Queries of a candidate that a person has judged, and that the set now has."""
+    unseen_queries: int = 0
+    """Queries of a candidate that nobody has judged, and that were left out."""
 
 
 class GoldenChange(Struct, frozen=True, kw_only=True):

@@ -63,6 +63,9 @@ class JudgeSpending(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     output_tokens: Count
     money: Annotated[float, Meta(ge=0)]
     """In the currency of the prices; 0 without prices."""
+    unmetered: Count = 0
+    """Calls of which the server did not say how many tokens they took. Their tokens are not among the above; their
+    money is, as the most that they may have cost."""
 
 
 class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

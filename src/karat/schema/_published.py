@@ -37,6 +37,8 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "golden-sample": ("_golden", "GoldenSample"),
     "golden-synth": ("_golden", "GoldenSynthesis"),
     "golden-tag": ("_golden", "GoldenTag"),
+    "harvest": ("feedback", "HarvestReport"),
+    "harvested-pair": ("feedback", "BehaviourRow"),
     "judge": ("_opinion", "JudgeReport"),
     "judge-bridge": ("judging", "BridgeReport"),
     "judge-calibration": ("judging", "CalibrationReport"),

@@ -248,7 +248,7 @@ def _write(golden: GoldenSet, path: Path) -> None:
             _write_text(path, document)
     rows: list[tuple[str, Iterable[dict[str, Any]]]] = [
         ("documents.jsonl", map(_encode_document, golden.documents)),
-        ("queries.jsonl", map(_encode_query, golden.queries)),
+        ("queries.jsonl", map(encode_query, golden.queries)),
         ("judgments.jsonl", map(encode_judgment, golden.judgments)),
     ]
     for name, records in rows:
@@ -284,7 +284,7 @@ def _encode_document(document: Document) -> dict[str, Any]:
     return _without_empty({**record, "text": None if document.path else document.text, "tags": list(document.tags)})
 
 
-def _encode_query(query: Query) -> dict[str, Any]:
+def encode_query(query: Query) -> dict[str, Any]:
     """Return a query as a record without defaults."""
     record = {name: getattr(query, name) for name in query.__slots__}
     session = query.session

@@ -151,4 +151,5 @@ def write_spending(spending: Spending) -> JudgeSpending:
         input_tokens=spending.usage.sent,
         output_tokens=spending.usage.received,
         money=spending.money,
+        unmetered=spending.unmetered,
     )

@@ -1,0 +1,216 @@
+"""A golden-set candidate from live traffic, which a person looks at before anybody uses it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.core import GoldenSet, Judgment, Query, Target, UsageError
+from karat.feedback._choosing import choose_diverse, choose_queries
+from karat.feedback._gathering import Gathering, LiveQuery
+from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
+from karat.feedback._pairs import count_pairs
+from karat.feedback._sessions import OUTCOMES, Oddities, Session
+from karat.files import write_file
+from karat.golden import pool, pool_rows, pool_text, write
+from karat.text import folded
+
+if TYPE_CHECKING:
+    from karat.schema.feedback import BehaviourRow, HarvestReport
+
+PEOPLE = 50
+"""For how many queries people are asked to judge the pool."""
+SIZE = 200
+DEPTH = 20
+TO_JUDGE, BEHAVIOUR = "to-judge.jsonl", "behaviour.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harvest:
+    """Queries of live traffic with what behaviour says of their documents, and what people should judge."""
+
+    candidate: GoldenSet
+    """The queries, those that fail first, with implicit judgments; without documents."""
+    behaviour: tuple[BehaviourRow, ...]
+    """Where each judgment comes from, with its interval; and pairs of which too little is known for a grade."""
+    to_judge: tuple[Mapping[str, Any], ...]
+    """The rows of a pool, as :func:`karat.golden.pool_rows` writes them."""
+    report: HarvestReport
+
+    def write(self, folder: str | Path) -> None:
+        """Write the candidate to a new folder, with ``to-judge.jsonl`` and ``behaviour.jsonl`` beside its files."""
+        from karat.golden.formats import encode_line
+        from karat.schema import to_plain
+
+        write(self.candidate, folder)
+        write_file(Path(folder, BEHAVIOUR), "".join(encode_line(to_plain(row)) for row in self.behaviour))
+        write_file(Path(folder, TO_JUDGE), pool_text(self.to_judge))
+
+
+def harvest(
+    sessions: Iterable[Session],
+    golden: GoldenSet | None = None,
+    *,
+    size: int = SIZE,
+    people: int = PEOPLE,
+    depth: int = DEPTH,
+    least_sessions: int = 1,
+    seed: int = 0,
+    oddities: Oddities | None = None,
+) -> Harvest:
+    """Return a candidate for a golden set, made from sessions.
+
+    Queries that differ in case, punctuation or articles are one, and those that ``golden`` has already are left out. Of
+    the others ``size`` are taken: failures first, then every intent and outcome by its share. The ``people`` most
+    diverse ones are to be judged: the union of the first ``depth`` documents of every system that answered them, or
+    what their words find in the documents of ``golden`` if nothing came back. ``least_sessions`` leaves out what fewer
+    sessions asked, which may be private.
+    """
+    if min(size, depth, least_sessions) < 1 or people < 0:
+        raise UsageError("size, depth and least_sessions are at least 1, and people at least 0")
+    gold = golden or GoldenSet()
+    gathering = Gathering()
+    counts = count_pairs(gathering.watch(sessions))
+    known = {folded(form) for query in gold.queries for form in (query.text, *query.paraphrases)}
+    fresh = [live for key, live in gathering.queries.items() if key not in known]
+    frequent = [live for live in fresh if live.sessions >= least_sessions]
+    chosen = choose_queries(frequent, size, seed=seed)
+    ids = {live.key: live.id for live in chosen}
+    judgments = [(ids[key], own) for own in judge_behaviour(counts) if (key := folded(own.query)) in ids]
+    candidate = _make_candidate(gold, chosen, judgments)
+    asked = choose_diverse(chosen, people)
+    rows = tuple(_make_pool(gold, candidate, asked, judgments, depth))
+    report = _report(gathering, (fresh, frequent, chosen), (asked, rows, judgments), oddities)
+    return Harvest(
+        candidate=candidate,
+        behaviour=tuple(_make_row(query, own) for query, own in judgments),
+        to_judge=rows,
+        report=report,
+    )
+
+
+def _make_candidate(
+    gold: GoldenSet, chosen: Sequence[LiveQuery], judgments: Sequence[tuple[str, BehaviourJudgment]]
+) -> GoldenSet:
+    days = {live.id: live.day for live in chosen}
+    known = gold.document_by_id
+    return GoldenSet(
+        name=f"{gold.name} candidate" if gold.queries else "candidate",
+        description="Harvested from live traffic. Judgments are from behaviour; a person has to look at them.",
+        grades=gold.grades,
+        relevant=gold.relevant,
+        queries=tuple(
+            Query(
+                id=live.id, text=live.text, intent=live.intent, harvested=live.day,
+                metadata={"outcome": live.outcome, "sessions": live.sessions, "failures": live.failures},
+            )
+            for live in chosen
+        ),
+        judgments=tuple(
+            Judgment(
+                query=query, target=Target(document=own.document), grade=_fit(own.grade, gold), source="implicit",
+                annotator=f"behaviour {own.evidence}", confidence=round(own.low, 4), date=days[query],
+            )
+            for query, own in judgments
+            if own.grade is not None and (not known or own.document in known)
+        ),
+    )  # fmt: skip
+
+
+def _fit(grade: int, gold: GoldenSet) -> int:
+    """Return a grade from 0 to 3 on the scale of a set, never higher than it is."""
+    top = len(gold.grades) - 1
+    return grade if top == 3 else grade * top // 3
+
+
+def _make_pool(
+    gold: GoldenSet,
+    candidate: GoldenSet,
+    asked: Sequence[LiveQuery],
+    judgments: Sequence[tuple[str, BehaviourJudgment]],
+    depth: int,
+) -> Iterable[Mapping[str, Any]]:
+    """Return the rows of the pool: what any system returned, and what behaviour is about."""
+    systems = dict.fromkeys(system for live in asked for system in live.lists)
+    runs: list[dict[str, dict[str, float]]] = [
+        {live.id: _score(live.lists[system]) for live in asked if system in live.lists} for system in systems
+    ]
+    touched: dict[str, list[str]] = {}
+    names = {live.id for live in asked}
+    for query, own in judgments:
+        if query in names:
+            touched.setdefault(query, []).append(own.document)
+    runs.append({query: _score(documents) for query, documents in touched.items()})
+    runs.append(_search(gold, [live for live in asked if not live.lists], depth))
+    whole = GoldenSet(
+        grades=gold.grades, queries=tuple(query for query in candidate.queries if query.id in names),
+        documents=gold.documents, classes=gold.classes,
+    )  # fmt: skip
+    order = {live.id: place for place, live in enumerate(asked)}
+    pairs = sorted(pool(whole, runs, depth=depth), key=lambda pair: (order[pair.query], pair.rank, pair.document))
+    return pool_rows(whole, pairs)
+
+
+def _search(gold: GoldenSet, queries: Sequence[LiveQuery], depth: int) -> dict[str, dict[str, float]]:
+    """Return what the words of queries find, for which nothing came back: somebody has to see what should have."""
+    if not queries or not gold.documents:
+        return {}
+    from karat.systems.index import Lexical
+
+    index = Lexical().build([f"{document.title} {document.text}" for document in gold.documents])
+    return {
+        live.id: {gold.documents[place].id: score for place, score in index.search(live.text, depth)}
+        for live in queries
+    }
+
+
+def _score(documents: Sequence[str]) -> dict[str, float]:
+    return {document: -float(place) for place, document in enumerate(documents)}
+
+
+def _make_row(query: str, own: BehaviourJudgment) -> BehaviourRow:
+    from karat.schema.feedback import BehaviourRow
+
+    return BehaviourRow(
+        query=query, document=own.document, grade=own.grade, evidence=own.evidence, estimate=own.estimate, low=own.low,
+        high=own.high, n=own.n, estimator=own.estimator,
+    )  # fmt: skip
+
+
+def _report(
+    gathering: Gathering,
+    queries: tuple[Sequence[LiveQuery], Sequence[LiveQuery], Sequence[LiveQuery]],
+    made: tuple[Sequence[LiveQuery], Sequence[Mapping[str, Any]], Sequence[tuple[str, BehaviourJudgment]]],
+    oddities: Oddities | None,
+) -> HarvestReport:
+    from karat.schema.feedback import HarvestGroup, HarvestReport
+
+    (fresh, frequent, chosen), (asked, rows, judgments) = queries, made
+    of, taken = (Counter((live.intent, live.outcome) for live in own) for own in (frequent, chosen))
+    order = {outcome: place for place, outcome in enumerate(OUTCOMES)}
+    groups = sorted(of, key=lambda group: (order[group[1]], group[0]))
+    notes = [f"{gathering.wordless:,} queries without a word are left out"] if gathering.wordless else []
+    if without := sum("text" not in row for row in rows):
+        notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; name a golden set with documents")
+    graded = sum(own.grade is not None for _, own in judgments)
+    return HarvestReport(
+        asked=gathering.asked,
+        distinct=len(gathering.queries),
+        known=len(gathering.queries) - len(fresh),
+        rare=len(fresh) - len(frequent),
+        chosen=len(chosen),
+        failures=sum(live.is_failure for live in chosen),
+        for_people=len(asked),
+        pairs=len(rows),
+        proposals=graded,
+        unsure=len(judgments) - graded,
+        groups=tuple(
+            HarvestGroup(intent=intent, outcome=outcome, distinct=of[intent, outcome], chosen=taken[intent, outcome])
+            for intent, outcome in groups
+        ),
+        oddities=oddities.describe() if oddities else {},
+        notes=tuple(notes),
+    )

@@ -1,0 +1,147 @@
+"""Candidates for golden sets: what is one query, what comes first, what people judge, and how it gets into a set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from feedback.records import ask
+from feedback.test_judgments import visit
+from karat import golden
+from karat.core import Document, GoldenSet, Query, UsageError
+from karat.feedback import AskedQuery, Session, harvest
+from karat.feedback._choosing import choose_diverse, choose_queries
+from karat.feedback._gathering import Gathering
+from karat.online import LoggedHit, LoggedQuery
+
+DOCUMENTS = tuple(Document(id=name, text=f"Text of {name}.") for name in "abcd")
+DOCUMENTS += (Document(id="e", text="Text of the sauna."), Document(id="f", text="Text of the pool."))
+GOLD = GoldenSet(documents=DOCUMENTS, queries=(Query(id="q1", text="Where is the pool?"),))
+
+
+def fail(name: str, text: str, *, intent: str = "") -> Session:
+    """Return a session in which nothing was found."""
+    return Session(id=name, queries=(AskedQuery(query=ask(name, 86400.0, text, session=name, intent=intent)),))
+
+
+def test_queries_that_differ_in_spelling_are_one_and_those_of_the_set_are_left_out() -> None:
+    """The form that most people write stays; the day is that of the last session, in UTC."""
+    sessions = [
+        visit("s", "WiFi?"),
+        visit("t", "the wifi"),
+        visit("u", "the wifi"),
+        visit("v", "where is pool"),
+        visit("w", "?!"),
+    ]
+    result = harvest(sessions, GOLD)
+    [query] = result.candidate.queries
+    assert (query.text, query.harvested, query.metadata["sessions"]) == ("the wifi", "1970-01-01", 3)
+    report = result.report
+    assert (report.asked, report.distinct, report.known, report.chosen) == (5, 2, 1, 1)
+    assert report.notes == ("1 queries without a word are left out",)
+    assert harvest(sessions, GOLD, least_sessions=4).report.rare == 1
+    assert harvest(sessions).candidate.queries[0].id == query.id
+
+
+def test_failures_come_first_and_groups_keep_their_share() -> None:
+    """Half of the places are for failures, most sessions first; the others by intent and outcome."""
+    sessions = [fail(f"f{i}{j}", f"lost thing{i}") for i in range(8) for j in range(i + 1)]
+    sessions += [visit(f"r{i}", f"room{i}", read={"a": 1}) for i in range(20)]
+    sessions += [visit(f"b{i}", f"bar{i}") for i in range(10)]
+    gathering = Gathering()
+    for session in sessions:
+        gathering.add(session)
+    live = list(gathering.queries.values())
+    chosen = choose_queries(live, 10, seed=1)
+    assert [query.text for query in chosen[:5]] == [f"lost thing{i}" for i in (7, 6, 5, 4, 3)]
+    assert [query.outcome for query in chosen[5:]].count("used") == 3  # of five places, two thirds
+    assert [query.key for query in choose_queries(live[::-1], 10, seed=1)] == [query.key for query in chosen]
+    assert len(choose_queries(live, 100)) == 38
+    assert len(choose_queries(live[:8], 6)) == 6
+
+
+def test_people_get_the_most_diverse_queries() -> None:
+    """Not five wordings of one subject; and every intent, though one has most queries."""
+    texts = [
+        "wifi password",
+        "wifi password lobby",
+        "password of wifi",
+        "sauna towels",
+        "wifi code password",
+        "late checkout",
+    ]
+    gathering = Gathering()
+    for i, text in enumerate(texts):
+        gathering.add(visit(f"s{i}", text))
+    live = list(gathering.queries.values())
+    assert [query.text for query in choose_diverse(live, 3)] == ["wifi password", "sauna towels", "late checkout"]
+    assert len(choose_diverse(live, 99)) == 6
+    assert choose_diverse([], 3) == choose_diverse(live, 0) == []
+
+
+def test_the_pool_is_the_union_of_all_systems_and_grades_have_their_source() -> None:
+    """Documents that the set lacks cannot be judged; grades are not shown to people; behaviour has its interval."""
+    old, new = (tuple(LoggedHit(name, i) for i, name in enumerate(names, 1)) for names in ("abx", "cb"))
+    queries = [
+        AskedQuery(query=LoggedQuery("1", 1.0, "wifi", session="s", hits=old, system="old"), useful=("b",)),
+        AskedQuery(query=LoggedQuery("2", 2.0, "wifi", session="t", hits=new, system="new"), not_useful=("c", "x")),
+    ]
+    result = harvest([Session(id=q.query.session, queries=(q,)) for q in queries], GOLD)
+    assert sorted(row["document"] for row in result.to_judge) == ["a", "b", "c"]
+    assert all(row["grade"] is None and row["text"].startswith("Text of") for row in result.to_judge)
+    [query] = result.candidate.queries
+    assert {(j.query, j.target.document, j.grade, j.source) for j in result.candidate.judgments} == {
+        (query.id, "b", 3, "implicit"), (query.id, "c", 0, "implicit"),
+    }  # fmt: skip
+    assert [(row.document, row.grade, row.evidence, row.n) for row in result.behaviour] == [
+        ("b", 3, "validated", 1), ("x", 0, "validated", 1), ("c", 0, "validated", 1),
+    ]  # fmt: skip
+    assert result.behaviour[0].low < 0.1
+    assert [row["document"] for row in harvest([visit("s", documents="abc")], GOLD, depth=1).to_judge] == ["a"]
+    lost = harvest([fail("u", "sauna text")], GOLD)
+    assert [row["document"] for row in lost.to_judge][:1] == ["e"]  # nothing came back: what its words find
+    with pytest.raises(UsageError, match="at least 1"):
+        harvest([], GOLD, size=0)
+    three = GoldenSet(grades=("no", "yes"), relevant=1, documents=DOCUMENTS)
+    assert {j.grade for j in harvest([visit("s", useful=("a",), not_useful=("b",))], three).candidate.judgments} == {
+        0,
+        1,
+    }
+
+
+def test_only_what_a_person_has_looked_at_gets_into_the_set(tmp_path: Path) -> None:
+    """The candidate alone adds nothing; with a pool that somebody filled in, the queries that were judged come."""
+    sessions = [
+        visit("s", "wifi", useful=("a",)),
+        visit("t", "sauna hours", documents="def", read={"d": 1}),
+        fail("u", "helipad"),
+    ]
+    result = harvest(sessions, GOLD)
+    result.write(tmp_path / "candidate")
+    golden.write(GOLD, tmp_path / "gold")
+    gold = golden.read(tmp_path / "gold")
+    assert golden.read(tmp_path / "candidate").queries[0].text == "helipad"
+    alone = golden.merge(gold, [tmp_path / "candidate"])
+    assert (alone.golden.queries, alone.added, alone.unseen) == (gold.queries, 0, 3)
+    rows = [json.loads(line) for line in (tmp_path / "candidate" / "to-judge.jsonl").read_text().splitlines()]
+    assert all("grade" in row and row["grade"] is None for row in rows)
+    wifi = next(query for query in result.candidate.queries if query.text == "wifi")
+    judged = [{**row, "grade": 2} if row["query"] == wifi.id and row["document"] == "a" else row for row in rows]
+    (tmp_path / "ana.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged))
+    files = [tmp_path / "candidate", tmp_path / "ana.jsonl"]
+    merged = golden.merge(gold, files, annotator="ana")
+    assert [query.text for query in merged.golden.queries] == ["Where is the pool?", "wifi"]
+    assert (merged.added, merged.unseen, merged.document().new_queries) == (2, 2, 1)
+    assert merged.golden.qrels()[wifi.id] == {"a": 2}  # the person's, not the 3 of behaviour
+    before = (tmp_path / "gold" / "queries.jsonl").read_bytes()
+    golden.merge_in_place(tmp_path / "gold", files, annotator="ana")
+    assert (tmp_path / "gold" / "queries.jsonl").read_bytes().startswith(before)
+    assert golden.read(tmp_path / "gold").qrels() == merged.golden.qrels()
+    again = golden.merge(golden.read(tmp_path / "gold"), files, annotator="ana")
+    assert (again.added, len(again.golden.queries), again.unseen) == (0, 2, 2)
+    binary = tmp_path / "binary"
+    golden.write(GoldenSet(grades=("no", "yes"), relevant=1, queries=GOLD.queries), binary)
+    with pytest.raises(UsageError, match="grades of"):
+        golden.merge(golden.read(binary), files)
