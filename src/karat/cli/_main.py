@@ -12,6 +12,7 @@ import traceback
 import click
 
 from karat.cli._ending import leave
+from karat.cli._process import is_tuned
 from karat.cli._table import escaped, silence, tell
 from karat.cli._verbs import Verbs
 from karat.core import InputError, KaratError, __version__, shorten
@@ -62,7 +63,7 @@ def main() -> None:
             sys.stdout.flush()
     except BrokenPipeError:
         silence()  # the reader (head, less) has closed the pipe, which does not change what was decided
-    leave(code)
+    leave(code, at_once=is_tuned())
 
 
 def _run(arguments: list[str]) -> int:
