@@ -49,6 +49,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "online-forgetting": ("_online", "OnlineForgetting"),
     "online-health": ("_online", "OnlineHealth"),
     "online-ingest": ("_online", "OnlineIngest"),
+    "online-recorded": ("_online", "OnlineRecorded"),
     "online-report": ("feedback", "OnlineReport"),
     "online-retention": ("_online", "OnlineRetention"),
     "opinion": ("_opinion", "OpinionDocument"),
