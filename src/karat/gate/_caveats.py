@@ -11,7 +11,7 @@ import numpy as np
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
 from karat.evaluation import UNANSWERED, describe_order, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
-from karat.gate._corrected import find_label_problems
+from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
@@ -52,6 +52,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
         *_find_machines(golden),
+        *describe_corrections(correct_measures(decision.candidate, decision.baseline)),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),

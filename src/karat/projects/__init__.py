@@ -16,6 +16,7 @@ from karat.projects._failure import describe_failure, explain, find_drops, summa
 from karat.projects._gating import (
     GateResult,
     baseline_path,
+    correct_by_labels,
     find_baseline,
     find_project,
     gate_run,
@@ -44,6 +45,7 @@ __all__ = [
     "check_row",
     "choose_settings",
     "compare_runs",
+    "correct_by_labels",
     "describe_failure",
     "evaluate",
     "explain",

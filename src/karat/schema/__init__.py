@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
+    from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
         OnlineDamage,
         OnlineForgetting,
@@ -251,6 +252,7 @@ __all__ = [
     "JudgeReport",
     "JudgeSpending",
     "JudgedMeasure",
+    "LabelCorrection",
     "LatencyFacts",
     "LeftRow",
     "LexicalFloor",
@@ -386,6 +388,7 @@ _MODULES = {
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
     "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRetention OnlineRun
         OnlineTable""",
+    "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
