@@ -5,15 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import HealthCheck, settings
 
 import karat.cli
 from clocks import Clock
@@ -53,44 +51,9 @@ def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what is slow, which ``./scripts/test quick`` leaves out, and keep it and drawn examples out of the coverage.
-
-    To trace a simulation or hundreds of examples takes as long as to run them. What no other test covers is then
-    reported as not covered, which asks for an example by hand.
-    """
+    """Mark what is slow, which ``./scripts/test quick`` leaves out."""
     if item.get_closest_marker("calibration") or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.slow)
-    if item.get_closest_marker("slow") or is_hypothesis_test(getattr(item, "obj", None)):
-        item.add_marker(pytest.mark.no_cover)
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Run what is left out of the coverage without any tracer.
-
-    In a worker of xdist pytest-cov starts two of them, and pauses only one.
-    """
-    tracer = sys.gettrace()
-    if item.get_closest_marker("no_cover"):
-        sys.settrace(None)
-    try:
-        return (yield)
-    finally:
-        sys.settrace(tracer)
-
-
-TRACED_CASES = 12
-"""How many cases of one test are traced for the coverage, which doubles their time. The others hardly add a line."""
-
-
-def leave_cases_out(items: list[pytest.Item]) -> None:
-    """Keep all but the first cases of each test out of the coverage."""
-    cases: Counter[tuple[Path, str]] = Counter()
-    for item in sorted(items, key=lambda item: item.nodeid):  # whatever order the tests run in
-        test = item.path, getattr(item, "originalname", item.name)
-        cases[test] += 1
-        if cases[test] > TRACED_CASES:
-            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -99,7 +62,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     The slowest come first, by the seconds that their marks give. Those that need an environment beside .venv come after
     all other slow ones: pip may still be making it.
     """
-    leave_cases_out(items)
     quick = [item for item in items if item.get_closest_marker("slow") is None]
     slow = sorted((item for item in items if item.get_closest_marker("slow")), key=find_turn)
     groups = [list(group) for _, group in groupby(slow, key=lambda item: (find_turn(item), item.path))]
@@ -145,19 +107,27 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture(scope="session")
 def environment(user_cache: Path) -> dict[str, str]:
-    """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""
-    ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
+    """The environment of a user: without what pytest, scripts/test or an active virtual environment add to it."""
+    ours = ("KARAT_REACHED", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
     theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return theirs | {"LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Iterator[Warm]:
+def measured() -> dict[str, str]:
+    """What makes a process leave what it reached of karat for the coverage, if that is measured: see measuring.py."""
+    return {name: os.environ[name] for name in ("KARAT_REACHED",) if name in os.environ}
+
+
+@pytest.fixture(scope="session")
+def warm(
+    tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str], measured: dict[str, str]
+) -> Iterator[Warm]:
     """A process that has imported karat and pytest, for programs that run in forks of it."""
-    doors = [f"karat.{door.name}" for door in iter_modules(karat.__path__) if door.ispkg and "pytest" not in door.name]
+    doors = [f"karat.{door.name}" for door in iter_modules(karat.__path__) if door.ispkg]
     verbs = [f"karat.cli.{verb.name}" for verb in iter_modules(karat.cli.__path__)]
     folder = tmp_path_factory.mktemp("warm")
-    process = Warm(folder, environment | {"PYTHONPATH": str(ROOT / "src")}, ("pytest", *doors, *verbs))
+    process = Warm(folder, environment | measured | {"PYTHONPATH": str(ROOT / "src")}, ("pytest", *doors, *verbs))
     yield process
     process.close()
 
@@ -183,12 +153,15 @@ def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def warm_mlflow(
-    python_of: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
+    python_of: Callable[[str], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    environment: dict[str, str],
+    measured: dict[str, str],
 ) -> Iterator[Warm]:
     """A process that has imported karat and MLflow, in the environment that has it."""
     folder = tmp_path_factory.mktemp("warm-mlflow")
     theirs = {name: value for name, value in environment.items() if name != "CI" and not name.startswith("MLFLOW_")}
-    theirs |= {"HOME": str(folder), "DO_NOT_TRACK": "true"}
+    theirs |= measured | {"HOME": str(folder), "DO_NOT_TRACK": "true"}
     modules = ("karat.cli._export", "karat.exports", "karat.projects", "mlflow", "sqlalchemy.orm", "alembic.command")
     process = Warm(folder, theirs, modules, python_of("mlflow"))
     yield process

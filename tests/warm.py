@@ -16,10 +16,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _CLIENT = """\
     #!{python} -IS
@@ -65,10 +66,12 @@ class Warm:
 
 def serve(address: str, modules: list[str]) -> NoReturn:
     """Import the modules, then fork for every program that is asked for."""
+    save = _start_measuring()
     sys.modules["polars"] = None  # type: ignore[assignment]  # its threads are not in a fork, which imports it itself
     for name in modules:
         import_module(name)
     del sys.modules["polars"]
+    save()
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
     listening.listen(64)
@@ -77,7 +80,7 @@ def serve(address: str, modules: list[str]) -> NoReturn:
         connection, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
-            _fork_program(connection)
+            _fork_program(connection, save)
         connection.close()
         _reap()
 
@@ -91,7 +94,7 @@ def _reap() -> None:
         pass
 
 
-def _fork_program(connection: socket.socket) -> NoReturn:
+def _fork_program(connection: socket.socket, save: Callable[[], None]) -> NoReturn:
     """Run a program in a fork of its own, and send how it ended to who asked for it."""
     streams = array.array("i")
     _, sent, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * streams.itemsize))
@@ -106,7 +109,7 @@ def _fork_program(connection: socket.socket) -> NoReturn:
         sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (they are never closed)
         sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = sys.__stderr__ = open(2, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
-        _run(request)
+        _run(request, save)
     for stream in streams:
         os.close(stream)  # else a reader would never see the end of a pipe
     code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
@@ -114,13 +117,12 @@ def _fork_program(connection: socket.socket) -> NoReturn:
     os._exit(0)
 
 
-def _run(request: dict[str, object]) -> NoReturn:
+def _run(request: dict[str, object], save: Callable[[], None]) -> NoReturn:
     """Be the program: its folder, environment and arguments, and the end that Python would give it."""
     arguments = request["arguments"]
     assert isinstance(arguments, list)
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
-    tracer = _start_tracer()
     code = 1
     try:
         os.chdir(str(request["folder"]))
@@ -137,19 +139,17 @@ def _run(request: dict[str, object]) -> NoReturn:
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        if tracer is not None:
-            tracer.stop()
-            tracer.save()
+        save()
         os._exit(code)
 
 
-def _start_tracer() -> Any:
-    """Measure the coverage of the program if its environment asks for it, as a new Python would."""
-    if "COVERAGE_PROCESS_START" not in os.environ:
-        return None
-    import coverage
+def _start_measuring() -> Callable[[], None]:
+    """Measure what is reached of karat if the environment asks for it; return what saves it."""
+    sys.path.append(str(Path(__file__).parent))
+    import measuring  # which starts by itself
 
-    return coverage.process_startup()
+    sys.path.pop()
+    return measuring.save
 
 
 if __name__ == "__main__":

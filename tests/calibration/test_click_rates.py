@@ -12,7 +12,7 @@ from searchers import WORLDS, Errors, Traffic, estimate_all, measure_envelope, m
 
 from karat.stats.clicks import Attractions, estimate_coec, estimate_policy_value, estimate_propensities
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
+pytestmark = pytest.mark.calibration
 
 QUERIES, PAGES = 100, 300
 LEVEL = 0.025

@@ -17,7 +17,7 @@ from worlds import HARM, HARM_BY_THE_MARGIN, MEASURES, Scores
 from karat.gate._comparison import make_generator
 from karat.stats import DropRule, Outcome, decide, holm, threshold, westfall_young
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
+pytestmark = pytest.mark.calibration
 RULE = DropRule(resamples=999)
 
 

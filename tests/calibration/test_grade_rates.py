@@ -10,7 +10,7 @@ import karat
 from karat.feedback import AskedQuery, PairCounts, Session, grade_like_agent, judge_behaviour
 from karat.online import LoggedHit, LoggedQuery
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
+pytestmark = pytest.mark.calibration
 
 LEVEL = 0.025
 TRUE_CUTS = (0.1, 0.3)

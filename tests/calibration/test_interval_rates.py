@@ -19,7 +19,7 @@ from worlds import HARM
 from karat.stats import bootstrap, paired_t, permutation, power
 from karat.stats._bootstrap import Method
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
+pytestmark = pytest.mark.calibration
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from judged import SIZES, WORLDS, Cell, Collection, evaluate, list_policies, rea
 from karat.gate import decide
 from public_data import find_collection
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover, pytest.mark.public_data]
+pytestmark = [pytest.mark.calibration, pytest.mark.public_data]
 
 RUNS, PUBLISHED_RUNS = 150, 2_000
 PUBLISHED = read_tables((Path(__file__).parents[2] / "docs" / "gate.md").read_text("utf-8"))

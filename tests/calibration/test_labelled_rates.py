@@ -14,7 +14,7 @@ from karat.evaluation import Evaluation
 from karat.gate import Policy, Rule, decide
 from karat.stats import DropRule, Outcome, correct_difference
 
-pytestmark = [pytest.mark.calibration, pytest.mark.no_cover, pytest.mark.slow]
+pytestmark = [pytest.mark.calibration, pytest.mark.slow]
 
 N, LABELS, RUNS = 200, 60, 100
 COLUMN = "PeopleLabel(name='faithfulness')"

@@ -48,6 +48,11 @@ class Half(Good):
             raise RuntimeError("odd")
         return super().answer(query, k)
 
+class Ghost(Good):
+    def answer(self, query, k):
+        hits = find(query)
+        return Answer(hits[0].content, [1, "ghost"] if query.split()[2] in "0123" else [1], hits)
+
 class Shy(Good):
     def answer(self, query, k):
         if int(query.split()[2]) % 2:

@@ -119,12 +119,13 @@ def test_a_shadow_index_is_eligible_or_not(call: Call, tmp_path: Path) -> None:
     write_project(tmp_path, "torn", '{ name = "fixed", size = 8, overlap = 0 }')
     for name in ("shadow", "torn"):
         call("eval", name)
-    canary = {"R@5": "pass", "CiteCoverage": "pass", "CiteAccuracy": "pass", "delta_s.median": "pass",
-              "delta_s.p90": "pass", "Lambda(repeats=1)": "pass"}  # fmt: skip
+    canary = {"R@5": "pass", "CiteCoverage": "pass", "CiteAccuracy": "pass", "CitePrecision(unit='bytes')": "pass",
+              "delta_s.median": "pass", "delta_s.p90": "pass", "Lambda(repeats=1)": "pass"}  # fmt: skip
     acceptance = {
         "R@5": "pass",
         "CiteCoverage": "pass",
         "CiteAccuracy": "pass",
+        "CitePrecision(unit='bytes')": "pass",
         "delta_s.max": "pass",
         "Lambda": "pass",
     }
@@ -146,6 +147,19 @@ def test_a_shadow_index_is_eligible_or_not(call: Call, tmp_path: Path) -> None:
     assert table.startswith("over 3 wordings")
     assert "over 2 repeats" in table
     assert "answers to 4 of 4 queries:" in table
+
+
+@pytest.mark.slow
+def test_a_system_that_cites_everything_is_not_eligible(call: Call, tmp_path: Path) -> None:
+    """It covers and hits what is relevant in each answer; most of what it cites is not."""
+    write_project(tmp_path, "greedy", '{ name = "heading" }')
+    config = tmp_path / "greedy" / "karat.toml"
+    config.write_text(config.read_text().replace("sentences = 1, support = 0.2", "sentences = 50, support = 0.0"))
+    call("eval", "greedy")
+    for policy in ("blocks", "blocks-acceptance"):
+        outcomes = decide(call, "greedy", policy, 1)
+        assert (outcomes["CiteCoverage"], outcomes["CiteAccuracy"]) == ("pass", "pass")
+        assert outcomes["CitePrecision(unit='bytes')"] == "fail"
 
 
 @pytest.mark.slow

@@ -322,6 +322,21 @@ def _identify(request: Request) -> str:
     return json.dumps(request.body, sort_keys=True)
 
 
+def test_an_evaluation_tells_of_citations_that_exist_nowhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four answers cite a hit, which is right, and an id that nobody knows: eight answers of twelve are precise."""
+    configure(folder, system="Ghost")
+    assert main(["eval", ".", "-m", "CitePrecision", "-m", "CiteAccuracy"]) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines()[1:3]]
+    assert rows == [["CitePrecision", "0.8333", "12/12"], ["CiteAccuracy", "1.0000", "12/12"]]
+    assert (
+        "4 citations of 4 queries name nothing that exists, neither a hit nor a document: 'q0', 'q1', 'q2', 'q3'" in out
+    )
+    assert main(["eval", ".", "-m", "CitePrecision", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["invented"] == {"q0": ["ghost"], "q1": ["ghost"], "q2": ["ghost"], "q3": ["ghost"]}
+
+
 def test_an_evaluation_says_what_failures_would_make_of_means(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Measures that need an answer have no value for a question that failed; the gate counts it as the worst."""
     configure(folder, system="Half")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from karat.cli._stability_text import stability_text
 from karat.core import Citation, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import score_run, stability_report
 
@@ -72,3 +73,12 @@ def test_states(cited: tuple[str, ...], state: str | None) -> None:
     """By what the answers cite; a system that only retrieves has none, and the reason is told."""
     (q, *_) = report(*(trace("q", i, 0, RIGHT, name) for i, name in enumerate(cited))).rows
     assert (q.state, q.reason) == (state, "" if state else "no answer recorded")
+
+
+def test_a_measure_without_a_value_says_why() -> None:
+    """Three wordings that were asked once each say nothing by a rule on two repeats; the terminal says so, too."""
+    found = report(*(trace("q", i, 0, RIGHT, "wifi") for i in range(3)), measures=("Lambda", "RR@10"))
+    reason = "the question was asked in fewer wordings or repeats than 3 wordings, each 2 times"
+    assert found.measures["Lambda"].missing == {reason: 1}
+    assert f"\n\nLambda: 1 without a value ({reason})\n\n" in stability_text(found)
+    assert not found.measures["RR@10"].missing

@@ -30,8 +30,6 @@ from karat.measures import _files, score_report, score_runs
 from karat.measures._files import find
 from karat.measures._input import load_judgments, load_run
 
-pytestmark = pytest.mark.no_cover
-
 SEEDS = range(10)
 seeds = pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 FILES = 1000  # for each seed

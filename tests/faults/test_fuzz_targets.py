@@ -16,8 +16,6 @@ from faults.fuzz.cases import Case, read_kept
 from faults.fuzz.mutations import mutate
 from karat.core import InputError, UsageError
 
-pytestmark = pytest.mark.no_cover
-
 TARGETS = {"readers": (readers, 300), "parsers": (parsers, 600), "renderers": (renderers, 120)}
 """Each with the number of damaged cases."""
 

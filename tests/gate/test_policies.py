@@ -92,7 +92,7 @@ class TestNamed:
     def test_blocks(self) -> None:
         """blocks: recall at most two points below live, and what the answers cite."""
         answers = {"CiteCoverage": 0.7, "CiteAccuracy": 0.95, "delta_s.median": 0.4, "delta_s.p90": 0.55,
-                   "Lambda(repeats=1)": 0.95}  # fmt: skip
+                   "CitePrecision(unit='bytes')": 0.5, "Lambda(repeats=1)": 0.95}  # fmt: skip
         chosen = named_policy("blocks")
         live = run_of({"R@5": [0.8, 0.8]})
         eligible = run_of({"R@5": [0.78, 0.78]}, means={"R@5": 0.78, **answers})
@@ -145,7 +145,8 @@ class TestNamed:
         run = run_of({"R@5": [0.8, 0.8]})
         failures = decide(run, run, named_policy("blocks")).failures
         assert [check.name for check in failures] == [
-            "CiteCoverage", "CiteAccuracy", "delta_s.median", "delta_s.p90", "Lambda(repeats=1)",
+            "CiteCoverage", "CiteAccuracy", "CitePrecision(unit='bytes')", "delta_s.median", "delta_s.p90",
+            "Lambda(repeats=1)",
         ]  # fmt: skip
         assert {check.reason for check in failures} == {
             "the run has no number for it, and what is not measured does not pass"

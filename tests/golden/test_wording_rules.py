@@ -443,7 +443,6 @@ def test_small_and_empty_sets_are_fine(base: GoldenSet) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 def test_the_rules_are_linear_in_the_set() -> None:
     """Eight times the queries take far less than sixty-four times as long, also when all are alike."""
 

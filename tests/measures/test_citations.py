@@ -173,3 +173,49 @@ def test_bytes_that_a_document_does_not_have_support_nothing() -> None:
             replace(GOLDEN, judgments=(gold,)), {"q": ()}, ["CiteCoverage", "CiteAccuracy"], traces={"q": cite(cited)}
         )
         assert set(scores.mean().values()) == {expected}
+
+
+EVERYTHING = tuple(part(start, start + 10) for start in range(0, 90, 10))
+BYTES = "CitePrecision(unit='bytes',window=0)"
+
+
+@pytest.mark.parametrize(
+    ("trace", "measure", "expected"),
+    [
+        (cite(part(HOLD, HOLD + 32)), "CitePrecision", 1.0),
+        (cite(part(HOLD, HOLD + 32)), BYTES, 1.0),
+        (cite(part(HOLD, HOLD + 4), part(0, 4)), "CitePrecision", 0.5),
+        (cite(part(HOLD, HOLD + 4), part(0, 12)), BYTES, 0.25),
+        (cite(part(HOLD, HOLD + 4), part(HOLD, HOLD + 4), part(0, 4)), "CitePrecision", 0.5),  # the same twice
+        (cite(part(HOLD, HOLD + 16), part(HOLD + 8, HOLD + 24), part(0, 8)), BYTES, 0.75),  # bytes that two cite
+        (cite(part(0, len(TEXT))), "CitePrecision(window=0)", 0.0),  # it begins in the section above
+        (cite(part(0, len(TEXT))), BYTES, 32 / len(TEXT)),
+        (cite(Citation("guide")), "CitePrecision", 0.0),
+        (cite(Citation("guide")), BYTES, 32 / len(TEXT)),
+        (cite(part(HOLD, HOLD + 4), Citation("ghost")), "CitePrecision", 0.5),  # neither a hit nor a document
+        (cite(part(HOLD, HOLD + 4), Citation("ghost")), BYTES, 0.5),
+        (cite(part(HOLD, HOLD + 4), part(10**6, 10**7)), BYTES, 0.5),
+        (cite(part(HOLD, HOLD + 4), Citation("guide", section="S.9")), BYTES, 0.5),
+        (cite(Citation("ghost"), Citation("phantom")), "CitePrecision", 0.0),
+        (cite(Citation("ghost")), BYTES, 0.0),
+        (cite(Citation("c7"), hits=(CHUNK,)), BYTES, 1.0),
+        (cite(Citation("c7"), Citation("far"), hits=(CHUNK, Hit("far", 1.0))), BYTES, "the text is not known"),
+        (ANSWER, "CitePrecision", 0.0),
+        (ANSWER, BYTES, 0.0),
+        (Trace(query="q", text="?", refused=True), "CitePrecision", "the answer was refused"),
+        (replace(SILENT, query="q"), "CitePrecision", "no answer recorded"),
+    ],
+)  # fmt: skip
+def test_citation_precision_by_hand(trace: Trace, measure: str, expected: float | str) -> None:
+    """What is cited and not relevant, or does not exist, counts against the answer."""
+    assert value(trace, measure) == pytest.approx(expected)
+
+
+def test_citing_everything_is_accurate_and_not_precise() -> None:
+    """Nine slices of the guide: the relevant sentence, of 32 bytes from byte 41 on, lies in four of them."""
+    trace = cite(*EVERYTHING)
+    assert value(trace, "CiteAccuracy") == value(trace, "CiteCoverage") == 1.0
+    assert value(trace, "CitePrecision(window=0)") == pytest.approx(4 / 9)
+    assert value(trace, BYTES) == pytest.approx(32 / 90)
+    slices = [part(HOLD + i, HOLD + i + 1) for i in range(32)]
+    assert value(cite(*EVERYTHING, *slices), BYTES) == value(trace, BYTES)

@@ -50,24 +50,17 @@ def suite(tmp_path: Path, tiny: GoldenSet) -> Path:
 
 
 @pytest.fixture
-def run_pytest(suite: Path, environment: dict[str, str], warm: Warm, pytestconfig: pytest.Config) -> Pytest:
-    """Run pytest in the suite as a user does; the plugin comes by its entry point.
-
-    Where coverage is measured, that of a warm process without workers is, too: the plugin runs nowhere else.
-    """
+def run_pytest(suite: Path, environment: dict[str, str], warm: Warm) -> Pytest:
+    """Run pytest in the suite as a user does; the plugin comes by its entry point."""
     program = warm.write_program(suite.parent / f"{suite.name}-pytest", "pytest")
-    measures = pytestconfig.pluginmanager.hasplugin("_cov")
-    root = pytestconfig.rootpath
-    traced = {"COVERAGE_PROCESS_START": str(root / "pyproject.toml"), "COVERAGE_FILE": str(root / ".coverage")}
 
     def run(
         *arguments: str, folder: Path = suite, cold: bool = False, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         start: list[str | Path] = [sys.executable, "-m", "pytest"] if cold else [program]
-        more = traced if measures and not cold and "-n" not in arguments else {}
         return subprocess.run(
             [*start, *arguments],
-            cwd=folder, env=environment | more | variables, capture_output=True, text=True, timeout=600,
+            cwd=folder, env=environment | variables, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,3 +68,30 @@ def test_a_cause_is_the_one_that_explain_names() -> None:
     assert causes["wifi"] == "the ids do not match: it returned 'docs/wifi.md' where 'wifi' was judged"
     assert str(causes["pool"]).startswith("copies crowd the list: 2 of the first 4 hits")
     assert causes["spa"] is UNSET
+
+
+def test_new_old_and_unknown_failures_add_up() -> None:
+    """Four unanswerable queries get hits: one was refused before, one was not, and of two the baseline knows nothing.
+
+    Another was not refused before, and is now: that is fixed.
+    """
+    names = ("n1", "n2", "n3", "n4", "n5")
+    golden = GoldenSet(
+        documents=(Document(id="a", text="a"),),
+        queries=(Query(id="q", text="q"), *(Query(id=id_, text=id_, answerable=False) for id_ in names)),
+        judgments=(Judgment(query="q", target=Target(document="a"), grade=3),),
+    )
+    project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
+
+    def answer(refused: str, asked: Sequence[str]) -> Run:
+        answers = run(q="a", **dict.fromkeys(asked, "a"))
+        traces = tuple(replace(trace, refused=trace.query in refused, answer="So.") for trace in answers.traces)
+        return replace(answers, traces=traces)
+
+    measures = ["RR@10", "RightRefusal"]
+    before = score_run(golden, answer("n1", ("n1", "n2", "n5")), measures)
+    result = gate_run(project, answer("n5", names), policy="default", alone=True, measures=measures)
+    result = replace(result, baseline=Baseline(evaluation=before, recorded="2026-11-17"))
+    line = "failures: 4 of 6 queries (1 new, 1 old, 2 of which the baseline says nothing); new: n1; fixed: n5"
+    assert line in render_text(report_document(result))
+    assert line in render_text(report_document(result, brief=True))

@@ -241,3 +241,6 @@ def test_a_failed_check_of_answers_says_where_to_look(metric: str, measure: str,
     assert found.queries == (("q4", "q2") if lower else ("q1", "q3"))
     holds = make_document(queries=queries, measures=rows, checks=[make_check("min", "pass", metric=metric)])
     assert recommendations_of(holds, "answers-cite-wrong") == []
+    refused = [make_check("min", "fail", metric=metric, unanswered=3)]
+    (found,) = recommendations_of(make_document(queries=queries, measures=rows, checks=refused), "answers-cite-wrong")
+    assert found.advice.startswith("3 answers that say nothing count as worst")

@@ -283,7 +283,6 @@ ADVERSARIAL = {
 }
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes about a second at most, where anything quadratic would take minutes."""
@@ -293,7 +292,6 @@ def test_time_is_linear(text: str) -> None:
     assert canonical(normal) == normal
 
 
-@pytest.mark.no_cover
 def test_most_documents_take_microseconds() -> None:
     """Ten thousand documents that are canonical already take less than a second, so a collection takes a few."""
     texts = [f"{n}\n" + "The desk is open from seven to eleven, and rings a bell.\n" * 20 for n in range(10_000)]

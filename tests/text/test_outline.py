@@ -440,7 +440,6 @@ def test_unknown_ids(ids: dict[str, str], message: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 def test_near_misses_of_a_long_text_take_no_time() -> None:
     """Looking for near misses does not compare an id with each of a hundred thousand."""
     shape = outline("a\n\n" * 100_000)
@@ -626,7 +625,6 @@ ADVERSARIAL = {
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes about a second at most, where anything quadratic would take minutes."""

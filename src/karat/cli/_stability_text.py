@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from karat.cli._table import number, printable, render
+from karat.cli._table import escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.schema.stability import QueryStability, StabilityReport, StabilitySpread
@@ -16,7 +16,9 @@ _SHOWN = 5
 def stability_text(report: StabilityReport) -> str:
     """Return the measures as tables, how many questions converge, and those that differ most."""
     parts = [_table(report, kind) for kind in ("wordings", "repeats") if getattr(report, kind) > 1]
-    return "\n\n".join(filter(None, [*parts, _states(report), "\n".join(_list_unsteady(report))]))
+    return "\n\n".join(
+        filter(None, [*parts, "\n".join(_list_missing(report)), _states(report), "\n".join(_list_unsteady(report))])
+    )
 
 
 def _table(report: StabilityReport, kind: str) -> str:
@@ -26,6 +28,13 @@ def _table(report: StabilityReport, kind: str) -> str:
         numbers = (spread.worst, spread.mean, spread.spread, spread.most)
         rows.append([name, *map(number, numbers), f"{spread.queries}/{report.queries}"])
     return render(rows)
+
+
+def _list_missing(report: StabilityReport) -> Iterator[str]:
+    """Yield why queries have no value of a measure."""
+    for name, stability in report.measures.items():
+        for reason, count in (stability.missing or {}).items():
+            yield f"{name}: {count:,} without a value ({escaped(reason)})"
 
 
 def _states(report: StabilityReport) -> str:

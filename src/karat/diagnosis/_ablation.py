@@ -40,13 +40,15 @@ class _Bench:
     provenance: Provenance
     measures: tuple[str, ...]
     k: int
+    cache: bool
+    """Whether vectors of distances are kept on disk."""
 
     def evaluate(self, off: Collection[str] = (), inspector: Inspector | None = None) -> Evaluation:
         """Ask every question with some parts off, and score the answers; channels are searched once for all of it."""
         golden = self.project.golden
         traces = tuple(self._answer(golden, inspector or self.inspector, off))
         run = Run(provenance=self.provenance, traces=traces)
-        return score_run(golden, run, self.measures, **self.project.scoring)
+        return score_run(golden, run, self.measures, cache=self.cache, **self.project.scoring)
 
     def _answer(self, golden: GoldenSet, inspector: Inspector, off: Collection[str]) -> list[Trace]:
         traces = []
@@ -137,6 +139,7 @@ def _make_bench(
         provenance=provenance,
         measures=chosen,
         k=settings.k,
+        cache=cache,
     )
 
 

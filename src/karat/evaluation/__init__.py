@@ -19,7 +19,7 @@ from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._ranked import RankedLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
-from karat.evaluation._returned import describe_order
+from karat.evaluation._returned import describe_invented, describe_order
 from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
     MEASURES,
@@ -54,6 +54,7 @@ __all__ = [
     "count_unjudged",
     "deepest_cutoff",
     "default_measures",
+    "describe_invented",
     "describe_order",
     "empty_scores",
     "evaluation_report",

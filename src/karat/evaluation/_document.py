@@ -48,6 +48,7 @@ def evaluation_report(
         failed=[FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error],
         unfound=[query for query in evaluation.queries if query in evaluation.unfound and query not in left_out],
         false_answers=[query for query in evaluation.queries if query in evaluation.false_answers] or UNSET,
+        invented={query: list(ids) for query, ids in evaluation.invented.items()} or UNSET,
         bands={name: count_bands(evaluation.values(name).values()) for name in list_distances(evaluation.scores)}
         or UNSET,
         noise=noise or UNSET,

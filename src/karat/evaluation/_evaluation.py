@@ -69,6 +69,8 @@ class Evaluation:
     """Queries that have an answer, and no relevant hit, including those that failed."""
     unanswerable: frozenset[str] = frozenset()
     """Queries to which the right answer is no answer, as the golden set says."""
+    invented: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What answers cite that exists nowhere, neither among their hits nor in the golden set: ids by query."""
     false_answers: frozenset[str] = frozenset()
     """Unanswerable queries that did not fail, got hits, and were not refused in every wording and repeat."""
     unjudged: frozenset[str] = frozenset()

@@ -9,7 +9,10 @@ from itertools import chain
 import numpy as np
 
 from karat.core import GoldenSet, Hit, Ids, Trace, document_of, find_table_rows, list_scores, shorten
+from karat.measures import find_invented
 from karat.runs import Parts
+
+_NAMED = 5
 
 
 def read_returned(
@@ -93,3 +96,28 @@ def describe_order(traces: Sequence[Trace]) -> list[str]:
     many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
     unsorted = f"the hits of {many} are not in the order of their scores, such as those of {shorten(queries[0])}"
     return [f"{unsorted}: the order of the list counts"]
+
+
+def list_invented(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Sequence[str]]:
+    """Return the ids that answers cite and that exist nowhere, by query, in all wordings and repeats."""
+    found: dict[str, dict[str, None]] = {}
+    for trace in traces:
+        if trace.citations and (names := find_invented(golden, trace)):
+            found.setdefault(trace.query, {}).update(dict.fromkeys(names))
+    return {query: tuple(names) for query, names in found.items()}
+
+
+def describe_invented(invented: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a note if answers cite ids that exist nowhere, with the first of the queries.
+
+    >>> describe_invented({"q1": ["ghost"], "q7": ["a", "b"]})
+    ["3 citations of 2 queries name nothing that exists, neither a hit nor a document: 'q1', 'q7'"]
+    """
+    if not invented:
+        return []
+    count = sum(map(len, invented.values()))
+    many = "1 citation" if count == 1 else f"{count:,} citations"
+    names = ", ".join(map(shorten, list(invented)[:_NAMED])) + (", ..." if len(invented) > _NAMED else "")
+    queries = "1 query" if len(invented) == 1 else f"{len(invented):,} queries"
+    verb = "names" if count == 1 else "name"
+    return [f"{many} of {queries} {verb} nothing that exists, neither a hit nor a document: {names}"]

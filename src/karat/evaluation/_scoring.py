@@ -19,7 +19,7 @@ from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
 from karat.evaluation._ranked import RankedLists
-from karat.evaluation._returned import keep_order, read_returned
+from karat.evaluation._returned import keep_order, list_invented, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import QuerySegments
 from karat.evaluation._worst import fill_worst
@@ -112,6 +112,7 @@ def score_run(
         failures=failures,
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
+        invented=list_invented(golden, traces),
         must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
         false_answers=frozenset(
             trace.query

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from msgspec import UNSET
+
 from karat.core import GoldenSet, Measure, Scores
 from karat.evaluation._evaluation import Evaluation, Variant
-from karat.measures import STATES, observe_traces
+from karat.measures import ANSWERABLE, ASKED_LESS, STATES, UNANSWERABLE, observe_traces
 from karat.schema.stability import MeasureStability, QueryStability, StabilityReport, StabilitySpread, ValueStability
 
 _Key = Callable[[Variant], int]
@@ -37,12 +39,27 @@ def stability_report(evaluation: Evaluation, golden: GoldenSet) -> StabilityRepo
             name: MeasureStability(
                 wordings=_summarise([row.wordings[name] for row in rows if name in row.wordings]),
                 repeats=_summarise([row.repeats[name] for row in rows if name in row.repeats]),
+                missing=_count_missing(evaluation.scores, name) or UNSET,
             )
             for name in evaluation.scores.measures
         },
         states={state: count for state in STATES if (count := sum(row.state == state for row in rows))},
         rows=rows,
     )
+
+
+def _count_missing(scores: Scores, measure: str) -> dict[str, int]:
+    """Return how many queries have no value of a measure, by reason, but for those that it is not for."""
+    reasons = Counter(filter(None, (scores.reason(query, measure) for query in scores.queries)))
+    return {_explain(reason, measure): n for reason, n in reasons.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
+
+
+def _explain(reason: str, measure: str) -> str:
+    """Return a reason, with how often a question has to be asked if it was not asked often enough."""
+    needed = Measure.parse(measure).arguments()
+    if reason != ASKED_LESS or "wordings" not in needed:
+        return reason
+    return f"{reason} than {needed['wordings']} wordings, each {needed['repeats']} times"
 
 
 def _describe_query(tables: Mapping[Variant, Scores], query: str, state: str, answers: int) -> QueryStability:

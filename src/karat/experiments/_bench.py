@@ -183,6 +183,7 @@ class Bench:
             baseline=self._settings.baseline,
             measures=[self.objective.measure],
             seed=self._settings.seed,
+            cache=self._settings.cache,
         ).decision
         return replace(
             decision, candidate=replace(decision.candidate, traces=(), lists={}, wordings=(), repeats=(), variants={})

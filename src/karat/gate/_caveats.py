@@ -9,7 +9,7 @@ from statistics import stdev
 import numpy as np
 
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
-from karat.evaluation import UNANSWERED, describe_order, list_tables
+from karat.evaluation import UNANSWERED, describe_invented, describe_order, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
@@ -50,6 +50,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_failures(decision),
         *_find_refusals(decision),
         *describe_order(decision.candidate.traces),
+        *describe_invented(decision.candidate.invented),
         *_find_sample(decision, golden),
         *_find_machines(golden),
         *describe_corrections(correct_measures(decision.candidate, decision.baseline)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from karat.measures import (
     _binary,
     _citations,
+    _cite_precision,
     _distances,
     _experimental,
     _freshness,
@@ -22,10 +23,10 @@ from karat.measures import (
     _unanswerable,
 )
 from karat.measures._alignment import Alignment, Judgments, Unjudged
-from karat.measures._cited import SILENT
+from karat.measures._cited import SILENT, UNKNOWN_TEXT, find_invented
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
-from karat.measures._distances import UNKNOWN_TEXT, count_bands, interpolate
+from karat.measures._distances import count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -78,6 +79,7 @@ __all__ = [
     "Rankings",
     "Unjudged",
     "count_bands",
+    "find_invented",
     "interpolate",
     "is_excused",
     "make_linear",
@@ -103,6 +105,7 @@ __all__ = [
 del (
     _binary,
     _citations,
+    _cite_precision,
     _distances,
     _experimental,
     _freshness,

@@ -15,6 +15,7 @@ from karat.measures._cited import (
     ELSEWHERE,
     NO_ANSWER,
     NO_GOLD,
+    WINDOW,
     explain_silence,
     is_answered,
     is_in_anchor,
@@ -23,6 +24,7 @@ from karat.measures._cited import (
     list_relevant,
     meets,
     part_of,
+    share_section,
     supports,
 )
 from karat.measures._evidence import NOTHING, Asked, trace_measure
@@ -33,7 +35,6 @@ NO_NEGATIVES = "no hard negatives in the golden set"
 NO_TOP_CHUNK = "no top chunk in the golden set"
 _WORD = re.compile(rb"[0-9A-Za-z_\x80-\xff]+")
 FIRST = Parameter(name="first", kind="bool", default=False, help="whether only the first citation counts")
-_WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
 
 
 @trace_measure(
@@ -69,7 +70,7 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
 
 
 @trace_measure(
-    "CiteAccuracy", REL, _WINDOW, FIRST, aliases=("citation_accuracy",), cutoff="none", undefined=NO_ANSWER,
+    "CiteAccuracy", REL, WINDOW, FIRST, aliases=("citation_accuracy",), cutoff="none", undefined=NO_ANSWER,
     independent=False,
 )  # fmt: skip
 def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) -> float | str:
@@ -100,17 +101,11 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
     citations = list_citations(asked, first=first)
     return float(
         any(
-            supports(asked, cited, gold, window) and _share_section(asked, cited, gold)
+            supports(asked, cited, gold, window) and share_section(asked, cited, gold)
             for cited in citations
             for gold in relevant
         )
     )
-
-
-def _share_section(asked: Asked, cited: Target, gold: Target) -> bool:
-    """Return whether two parts are in the same section, as far as both say in which one they are."""
-    section, wanted = asked.evidence.section(cited), asked.evidence.section(gold)
-    return not section or not wanted or gold.whole or section == wanted or section.startswith(f"{wanted}.")
 
 
 @trace_measure("CiteFirst", aliases=("cite_first",), cutoff="none", undefined=NO_ANSWER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.core import Citation, Hit, Target
+from karat.core import Citation, GoldenSet, Hit, Parameter, Target, Trace
 from karat.measures._evidence import NOTHING, Asked
 
 NO_ANSWER = "no answer recorded"
@@ -15,6 +15,8 @@ CITES_NOTHING = "the answer cites nothing"
 ELSEWHERE = "cites no document that has an anchor"
 NO_CLAIM = "the answer makes no claim"
 NO_WORDS = "the answer has no words"
+UNKNOWN_TEXT = "the text is not known"
+"""Why a measure has no value: what was retrieved or cited is not in the golden set, and the trace does not hold it."""
 SILENT: Mapping[str, str] = {
     REFUSED: "refused",
     EMPTY: "empty",
@@ -28,6 +30,8 @@ SILENT: Mapping[str, str] = {
 Such a measure is over what was answered. A rule of the gate counts these as the worst value: a system that says less
 would pass it otherwise.
 """
+
+WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
 
 
 def is_answered(asked: Asked) -> bool:
@@ -90,6 +94,12 @@ def supports(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool
     return meets(asked, cited, gold, window)
 
 
+def share_section(asked: Asked, cited: Target, gold: Target) -> bool:
+    """Return whether two parts are in the same section, as far as both say in which one they are."""
+    section, wanted = asked.evidence.section(cited), asked.evidence.section(gold)
+    return not section or not wanted or gold.whole or section == wanted or section.startswith(f"{wanted}.")
+
+
 def is_in_anchor(asked: Asked, cited: Target) -> bool:
     return any(_is_in_section(asked, cited, anchor) for anchor in asked.gold.anchors)
 
@@ -109,3 +119,18 @@ def explain_silence(asked: Asked) -> str:
     if asked.trace.refused:
         return REFUSED
     return NOTHING if asked.trace.error or not asked.trace.query else EMPTY
+
+
+def find_invented(golden: GoldenSet, trace: Trace) -> list[str]:
+    """Return the ids that an answer cites and that exist nowhere: neither among its hits nor in the golden set.
+
+    Nothing is known to be invented if the golden set has no documents.
+    """
+    if not trace.citations or not golden.documents:
+        return []
+    hits = {name for hit in trace.hits for name in (hit.id, hit.document)}
+    return [
+        citation.id
+        for citation in dict.fromkeys(trace.citations)
+        if hits.isdisjoint((citation.id, citation.document)) and citation.document not in golden.document_by_id
+    ]

@@ -11,12 +11,10 @@ from typing import Any
 
 from karat.core import Hit, Parameter, Target
 from karat.measures._citations import FIRST, NO_ANCHORS
-from karat.measures._cited import CITES_NOTHING, explain_silence, is_answered, list_citations, part_of
+from karat.measures._cited import CITES_NOTHING, UNKNOWN_TEXT, explain_silence, is_answered, list_citations, part_of
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NO_EMBEDDER = "no embedder"
-UNKNOWN_TEXT = "the text is not known"
-"""Why a distance has no value: what was retrieved or cited is not in the golden set, and the trace does not hold it."""
 _NOT_LOGGED = "no delta-S was logged"
 _KEY = "ΔS"
 _FARTHEST = 2.0

@@ -134,29 +134,32 @@ def gate_run(
     alone: bool = False,
     measures: Iterable[str] = (),
     seed: int = 0,
+    cache: bool = True,
 ) -> GateResult:
     """Return the decision on a run, scored with the measures of the policy, against the baseline.
 
     Both are looked up in the project unless they are given, or named as for :func:`project_policy` and
     :func:`find_baseline`. With ``alone`` no baseline is used, as when the first one is recorded. ``measures`` are
     scored in addition. A run that lacks answers to some questions is an error, because it might have failed by them.
+    Without ``cache`` no vectors of distances (``DeltaS``) are kept on disk.
     """
     if not isinstance(project, Project):
         project = open_project(project)
     chosen = policy if isinstance(policy, Policy) else project_policy(project, policy)
     recorded = None if alone else baseline if isinstance(baseline, Baseline) else find_baseline(project, baseline)
-    evaluation = evaluate_run(project, run, (*chosen.measures, *project.config.eval.measures, *measures))
+    named = (*chosen.measures, *project.config.eval.measures, *measures)
+    evaluation = evaluate_run(project, run, named, cache=cache)
     return gate_evaluation(project, evaluation, chosen, recorded, seed=seed)
 
 
-def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Evaluation:
+def evaluate_run(project: Project, run: Run, measures: Iterable[str] = (), *, cache: bool = True) -> Evaluation:
     """Return the evaluation of a run on the golden set of a project as it is now; a run that lacks answers is an error.
 
     A run on an earlier version of the set is scored on the questions that both have.
     """
     require_complete(project.golden, run)
     run, trusted = _add_trust(project, run, measures := tuple(dict.fromkeys(measures)))
-    return score_run(project.golden, run, (*measures, *trusted) or None, **project.scoring)
+    return score_run(project.golden, run, (*measures, *trusted) or None, cache=cache, **project.scoring)
 
 
 def correct_by_labels(project: Project, run: Run, measures: Iterable[str] = ()) -> dict[str, LabelCorrection]:

@@ -26,7 +26,7 @@ from karat.gate import (
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows, query_standings
 from karat.projects._segment_rows import segment_rows
-from karat.reports import add_conclusions, add_failures, query_limits
+from karat.reports import OF_UNANSWERABLE, add_conclusions, add_failures, query_limits
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
@@ -111,8 +111,8 @@ def report_document(
     )
     if not brief:
         return _add_causes(add_conclusions(document), result)
-    failing, limits = _find_failing(document, result), tuple(query_limits(document))
-    return add_failures(document, query_standings(golden, candidate, before, failing, limits))
+    failing, telling = _find_failing(document, result), (*query_limits(document), *OF_UNANSWERABLE)
+    return add_failures(document, query_standings(golden, candidate, before, failing, telling))
 
 
 def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
@@ -120,7 +120,7 @@ def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     failing = {*candidate.failures, *candidate.unfound, *candidate.false_answers}
     failing.update(check.query for check in document.checks if check.query)
-    for name, limit in query_limits(document).items():
+    for name, limit in (query_limits(document) | dict.fromkeys(OF_UNANSWERABLE, 1.0)).items():
         for evaluation in filter(None, (candidate, before)):
             if name in evaluation.scores.columns:
                 queries, values = evaluation.scores.present(name)

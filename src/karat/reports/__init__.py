@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from karat.reports._csv import render_csv
     from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
-    from karat.reports._failures import QueryStanding, query_limits
+    from karat.reports._failures import OF_UNANSWERABLE, QueryStanding, query_limits
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
     from karat.reports._json import iterate_json, render_json
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOUR",
+    "OF_UNANSWERABLE",
     "PLAIN",
     "RULES",
     "Chart",
@@ -82,7 +83,7 @@ _HOME = {
     "render_comment": "_comment",
     "render_csv": "_csv",
     **dict.fromkeys(("add_conclusions", "add_failures", "decision_schema", "read_document"), "_document"),
-    **dict.fromkeys(("QueryStanding", "query_limits"), "_failures"),
+    **dict.fromkeys(("OF_UNANSWERABLE", "QueryStanding", "query_limits"), "_failures"),
     **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
     **dict.fromkeys(("annotation", "render_github", "render_summary"), "_github"),
     "render_html": "_html",

@@ -14,6 +14,8 @@ from karat.schema import DecisionDocument, ExpectedRow, LeftRow, QueryFailure, Q
 BELOW = 0.3
 """The limit on reciprocal rank if the policy names none: below it, the first relevant hit is fourth or later."""
 CAUSES = "A cause is what the run alone shows; karat explain asks the system again, and finds more."
+OF_UNANSWERABLE = ("RightRefusal", "TrueEmpty")
+"""The measures that tell whether a query without an answer failed: not if one of them is 1."""
 _TIE = 1e-9
 _NAMED = 20
 _RECIPROCAL_RANK = re.compile(r"RR(\(.*\))?(@\d+)?")
@@ -82,7 +84,7 @@ def _find_gone(query: QueryRow | QueryStanding) -> str:
 def find_fixed(
     document: DecisionDocument, queries: Iterable[QueryRow | QueryStanding], failures: Iterable[QueryFailure]
 ) -> tuple[str, ...]:
-    """Return the queries that were below a limit in the baseline, and do not fail now."""
+    """Return the queries that failed in the baseline, as far as its measures tell, and do not fail now."""
     limits, failed = query_limits(document), {failure.query for failure in failures}
     return tuple(query.id for query in queries if query.id not in failed and _since(query, limits) == "old")
 
@@ -103,7 +105,9 @@ def describe_failures(document: DecisionDocument, show: Callable[[str], str]) ->
     old = sum(failure.since == "old" for failure in failures)
     line = f"{len(failures):,} of {document.run.queries:,} queries"
     if new or old:
-        line += f" ({len(new):,} new, {old:,} old)"
+        unknown = len(failures) - len(new) - old
+        rest = f", {unknown:,} of which the baseline says nothing" if unknown else ""
+        line += f" ({len(new):,} new, {old:,} old{rest})"
     if new:
         line += f"; new: {_list(new, show)}"
     return line + (f"; fixed: {_list(document.fixed, show)}" if document.fixed else "")
@@ -114,7 +118,13 @@ def _list(queries: Sequence[str], show: Callable[[str], str]) -> str:
 
 
 def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
-    """Return whether a query was below a limit in the baseline; UNSET if the baseline has none of its measures."""
+    """Return whether a query failed in the baseline, as far as its measures tell; UNSET if the baseline has none.
+
+    It was below a limit, or has no answer, and was neither refused nor without hits.
+    """
+    refusals = [query.baseline[name] for name in OF_UNANSWERABLE if name in query.baseline]
+    if refusals:
+        return "new" if max(refusals) == 1 else "old"
     is_known = False
     for name, limit in limits.items():
         value = query.baseline.get(name)

@@ -270,12 +270,20 @@ def _exceeds(check: CheckRow) -> bool:
 
 _ANSWERS = {
     "CiteCoverage": "look at where sections and chunks begin, and whether code and tables are chunks of their own",
+    "CitePrecision": "too much is cited beside what answers: cite fewer and shorter parts",
     "CiteAccuracy": "the right section, but other bytes: compare the normaliser of the index with the golden set's",
     "CiteDeltaS": "similar words with another meaning: look at the embedder, and at chunks that mix subjects",
     "Lambda": "other words, other order: look at the reranker, and at what rewrites questions; see karat stability",
     "CiteStability": "other words, other citations: look at the reranker, and at what rewrites questions",
 }
 """Where to look if a check of what answers cite fails, by measure."""
+
+
+def _find_silent(document: DecisionDocument, name: str) -> int:
+    """Return how many answers count as worst in a check of a measure that failed, because they say nothing."""
+    names = (name, *(f"delta_s.{end}" for end in ("median", "p90", "max") if name == "CiteDeltaS"))
+    failed = (check for check in document.checks if check.outcome == "fail" and check.metric in names)
+    return max((check.unanswered or 0 for check in failed), default=0)
 
 
 @rule("answers-cite-wrong")
@@ -288,6 +296,11 @@ def _cited(document: DecisionDocument) -> Iterator[Recommendation]:
         row = next((measure for measure in document.measures if measure.name == name), None)
         if advice is None or row is None or row.mean is None:
             continue
+        if silent := _find_silent(document, name):
+            advice = (
+                f"{count(silent, 'answer', 'answers')} that say nothing count as worst: answer them, or, if the "
+                + (f"documents do not answer the questions, mark these as unanswerable; {advice}")
+            )
         mean, sign = row.mean, -1 if row.lower_is_better else 1
         scores = {query.id: sign * query.scores[name] for query in document.queries if name in query.scores}
         worse = sorted((id_ for id_, score in scores.items() if score <= sign * mean), key=lambda id_: scores[id_])

@@ -89,6 +89,8 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """Queries with nothing relevant among their hits, although nothing failed; not the unanswerable ones."""
     false_answers: list[str] | UnsetType = UNSET
     """Unanswerable queries that got hits, and no refusal."""
+    invented: dict[str, list[str]] | UnsetType = UNSET
+    """Ids that answers cite and that exist nowhere, neither among their hits nor in the golden set, by query."""
     noise: dict[str, float | None] | UnsetType = UNSET
     """The standard deviation of each mean over the repeats; null if no query has a value."""
     trials: SuccessRates | UnsetType = UNSET

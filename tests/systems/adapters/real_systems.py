@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+import measuring  # before karat: what is imported after it is measured, if the environment asks for it
 from karat import golden as sets
 from karat.core import GoldenSet, KaratError
 from karat.projects import open_project
@@ -527,7 +528,5 @@ if __name__ == "__main__":
     print(f"\n{said}", flush=True)
     for server in SERVERS:
         server.cleanup()
-    if "coverage" in sys.modules and (tracer := sys.modules["coverage"].Coverage.current()):
-        tracer.stop()
-        tracer.save()  # which it does at the end of the interpreter, that does not come
+    measuring.save()
     os._exit(0)  # some of the packages have threads that do not end

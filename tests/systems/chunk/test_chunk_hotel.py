@@ -93,7 +93,6 @@ LONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CHUNKERS)
 @pytest.mark.parametrize("text", LONG.values(), ids=list(LONG))
 def test_time_is_linear(text: str, name: str) -> None:
@@ -106,7 +105,6 @@ def test_time_is_linear(text: str, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 def test_short_documents_take_microseconds() -> None:
     """Five thousand short documents take less than a second or two, and so 100,000 a fraction of a minute."""
     text = "The desk is open from seven to eleven, and rings a bell. " * 10

@@ -67,7 +67,6 @@ ADVERSARIAL = {
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes a second, where anything quadratic would take many minutes."""

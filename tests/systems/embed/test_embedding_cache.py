@@ -122,7 +122,6 @@ def test_texts_that_are_odd(path):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 def test_the_second_pass_is_twenty_times_faster(path):
     """With the real model, reading vectors costs less than a twentieth of computing them (CPU time)."""
     try:

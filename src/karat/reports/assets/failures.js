@@ -46,8 +46,10 @@ function failureList(data, open) {
     "failure");
   const share = `${failed.length.toLocaleString("en")} of ${queryCount(data.queries.length)}`;
   const how = "got an error, found nothing relevant, missed what they must reach, or lie below a limit of their own";
-  const against = data.new || data.old ? ` ${data.new.toLocaleString("en")} are new against the baseline, which failed the other `
-    + `${data.old.toLocaleString("en")}, too.` : "";
+  const unknown = failed.length - data.new - data.old;
+  const rest = unknown > 0 ? `, and says nothing of ${unknown.toLocaleString("en")}` : "";
+  const against = data.new || data.old ? ` ${data.new.toLocaleString("en")} are new against the baseline, which failed `
+    + `${data.old.toLocaleString("en")}, too${rest}.` : "";
   const causes = " A cause is what the run alone shows; karat explain asks the system again, and finds more.";
   const said = failed.length ? `${share} ${how}.${against}${causes}` : "No query failed.";
   return section("failures", "Failures", said, fixedLine(data, open), ...list);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from karat.schema._types import Count
 
@@ -56,6 +56,8 @@ class MeasureStability(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     wordings: StabilitySpread
     repeats: StabilitySpread
+    missing: dict[str, Count] | UnsetType = UNSET
+    """How many queries have no value, by reason; not those that the measure is not for."""
 
 
 class StabilityReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
