@@ -132,6 +132,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(8):
             log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i), error=hostile(i))
     (folder / "##[live].db.journal" / "##[add-mask]x.seg").write_bytes(b"::error::broken")
+    with online.open(folder / "##[kept].db", keep_ids=True) as log:
+        for i in range(8):
+            log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i))
+            log.feedback("validate_useful", session=hostile(i), document=hostile(i, "d"))
+    online.ingest(folder / "##[kept].db")
     return folder
 
 
@@ -196,6 +201,7 @@ LINES = [
     ["online", "health", "##[live].db"],
     ["online", "forget", "##[live].db", "--session", hostile(0)],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],

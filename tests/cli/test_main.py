@@ -122,7 +122,7 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
         "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
         "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-        "Live": ("online",),
+        "Live": ("online", "harvest"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1

@@ -16,7 +16,8 @@ from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering
 from karat.online import LoggedHit, LoggedQuery
 
-DOCUMENTS = tuple(Document(id=name, text=f"Text of {name}.") for name in "abcdef")
+DOCUMENTS = tuple(Document(id=name, text=f"Text of {name}.") for name in "abcd")
+DOCUMENTS += (Document(id="e", text="Text of the sauna."), Document(id="f", text="Text of the pool."))
 GOLD = GoldenSet(documents=DOCUMENTS, queries=(Query(id="q1", text="Where is the pool?"),))
 
 
@@ -99,6 +100,8 @@ def test_the_pool_is_the_union_of_all_systems_and_grades_have_their_source() -> 
     ]  # fmt: skip
     assert result.behaviour[0].low < 0.1
     assert [row["document"] for row in harvest([visit("s", documents="abc")], GOLD, depth=1).to_judge] == ["a"]
+    lost = harvest([fail("u", "sauna text")], GOLD)
+    assert [row["document"] for row in lost.to_judge][:1] == ["e"]  # nothing came back: what its words find
     with pytest.raises(UsageError, match="at least 1"):
         harvest([], GOLD, size=0)
     three = GoldenSet(grades=("no", "yes"), relevant=1, documents=DOCUMENTS)

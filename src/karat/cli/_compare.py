@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from karat.cli._process import tune
+from karat.cli._process import keep, tune
 from karat.cli._progress import Progress, say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
@@ -60,4 +60,5 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
             runs, project=project, brief=not as_json, say=say,
             progress=lambda *far: progress("comparing", *far), **options,
         )  # fmt: skip
+    keep((project, comparison))
     emit(to_json(comparison) if as_json else comparison_text(comparison))

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from karat.cli._bounds_text import bounds_text
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.evaluation import deepest_cutoff, evaluation_report
-from karat.measures import ANSWERABLE, UNANSWERABLE
+from karat.measures import ANSWERABLE, BLIND, UNANSWERABLE
 from karat.reports import hints
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     for name, bands in (run.bands or {}).items():
         counts = ", ".join(f"{count:,} {band}" for band, count in bands.items())
         notes.append(f"{name}: {counts} (from 0.40 and from 0.60 on)")
+    notes += [BLIND[name] for name in run.measures if name in BLIND]
     definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
     if definitions:
         notes.append("computed as " + ", ".join(definitions))

@@ -12,6 +12,7 @@ import traceback
 import click
 
 from karat.cli._ending import leave
+from karat.cli._process import is_tuned
 from karat.cli._table import escaped, silence, tell
 from karat.cli._verbs import Verbs
 from karat.core import InputError, KaratError, __version__, shorten
@@ -22,7 +23,7 @@ _SECTIONS = {
     "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-    "Live": ("online",),
+    "Live": ("online", "harvest"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
@@ -62,7 +63,7 @@ def main() -> None:
             sys.stdout.flush()
     except BrokenPipeError:
         silence()  # the reader (head, less) has closed the pipe, which does not change what was decided
-    leave(code)
+    leave(code, at_once=is_tuned())
 
 
 def _run(arguments: list[str]) -> int:

@@ -26,9 +26,14 @@ def tune(paths: Iterable[str | Path]) -> None:
         gc.disable()  # a million values that all live to the end would be looked at again and again
 
 
+def is_tuned() -> bool:
+    """Return whether the process reads large files, and no system was asked in it."""
+    return not gc.isenabled()
+
+
 def keep(value: object) -> None:
     """Keep a value of large files until the process ends: to free its parts one by one takes longer than to end."""
-    if not gc.isenabled():
+    if is_tuned():
         _kept.append(value)
 
 

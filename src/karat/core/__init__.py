@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from karat.core._golden import GRADES, NORMALISER, Document, GoldenSet, Query, Session, Unit
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
     from karat.core._hit_list import HitList, list_documents, list_scores
-    from karat.core._hit_table import HitTable, find_table_rows
+    from karat.core._hit_table import HitTable, TableRows, find_table_rows
     from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
     from karat.core._judgment_table import Grades, JudgmentTable
     from karat.core._run import Origin, Provenance, Run
@@ -66,6 +66,7 @@ __all__ = [
     "Span",
     "Stage",
     "SystemFailed",
+    "TableRows",
     "Target",
     "Trace",
     "Undefined",
@@ -102,7 +103,7 @@ _HOME = {
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
     **dict.fromkeys(("HitList", "list_documents", "list_scores"), "_hit_list"),
-    **dict.fromkeys(("HitTable", "find_table_rows"), "_hit_table"),
+    **dict.fromkeys(("HitTable", "TableRows", "find_table_rows"), "_hit_table"),
     **dict.fromkeys(("make_hits", "make_query"), "_drafts"),
     "make_trace": "_trace_draft",
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),

@@ -57,6 +57,10 @@ class Registry(Generic[T]):
         self._load_plugins()
         return iter([self._values[name] for name in sorted(self._values, key=str.lower)])
 
+    def list_added(self) -> list[T]:
+        """Return the values that were added so far: for the module that adds them, which must not load plug-ins."""
+        return list(self._values.values())
+
     def _load(self) -> None:
         if not self._loaded:
             self._loaded = True

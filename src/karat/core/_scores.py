@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from karat.core._bounds import Bounds
 from karat.core._errors import MeasureError, UsageError, did_you_mean
 from karat.core._measure import Measure
+from karat.core._sums import sum_exactly
 
 if TYPE_CHECKING:
     import pandas
@@ -327,6 +328,5 @@ def average(values: Iterable[float], aggregate: str = "mean") -> float:
     if not len(numbers):
         return math.nan
     if aggregate == "geometric":
-        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN)).tolist()) / len(numbers))
-    # fsum rounds once, so the mean does not depend on the order of the queries.
-    return math.fsum(numbers.tolist()) / len(numbers)
+        return math.exp(sum_exactly(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN))) / len(numbers))
+    return sum_exactly(numbers) / len(numbers)  # which does not depend on the order of the queries

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from karat.core import Trace, find_table_rows, list_documents
+from karat.core import TableRows, Trace, find_table_rows, list_documents
 
 
 class RankedLists(Mapping[str, tuple[str, ...]]):
@@ -48,7 +49,14 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
 
     def find_answered(self) -> dict[str, bool]:
         """Return whether each query has documents."""
+        if self._table is not None:
+            return dict(zip(self._traces, (self._table.lengths > 0).tolist(), strict=True))
         return {query: len(trace.listed) > 0 for query, trace in self._traces.items()}
+
+    @cached_property
+    def _table(self) -> TableRows | None:
+        """The rows of all lists in the table that they share; None if they are held otherwise."""
+        return find_table_rows([trace.listed for trace in self._traces.values()])
 
     def find_equal(self, others: RankedLists) -> dict[str, int]:
         """Return the length of each list that is the same in another run, as far as that shows without making lists.
@@ -58,8 +66,14 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         >>> RankedLists(traces).find_equal(RankedLists(traces))  # these are held as objects
         {}
         """
-        queries = [query for query in self._traces if query in others._traces]
-        mine, theirs = (find_table_rows([lists._traces[query].listed for query in queries]) for lists in (self, others))
+        queries = list(self._traces)
+        if queries == list(others._traces):  # as nearly always
+            mine, theirs = self._table, others._table
+        else:
+            queries = [query for query in queries if query in others._traces]
+            mine, theirs = (
+                find_table_rows([lists._traces[query].listed for query in queries]) for lists in (self, others)
+            )
         if mine is None or theirs is None:
             return {}
         numbers = {name: number for number, name in enumerate(mine.table.names)}

@@ -13,6 +13,7 @@ from karat.feedback._learning import (
     track_confidence,
 )
 from karat.feedback._pairs import PairCounts, count_pairs
+from karat.feedback._reading import harvest_log
 from karat.feedback._rebuild import read_sessions, rebuild_sessions
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
 
@@ -35,6 +36,7 @@ __all__ = [
     "find_reused",
     "grade_like_agent",
     "harvest",
+    "harvest_log",
     "judge_behaviour",
     "learn_trigger_phrases",
     "list_validations",

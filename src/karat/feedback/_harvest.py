@@ -65,8 +65,9 @@ def harvest(
 
     Queries that differ in case, punctuation or articles are one, and those that ``golden`` has already are left out. Of
     the others ``size`` are taken: failures first, then every intent and outcome by its share. The ``people`` most
-    diverse ones are to be judged: the union of the first ``depth`` documents of every system that answered them.
-    ``least_sessions`` leaves out what fewer sessions asked, which may be private.
+    diverse ones are to be judged: the union of the first ``depth`` documents of every system that answered them, or
+    what their words find in the documents of ``golden`` if nothing came back. ``least_sessions`` leaves out what fewer
+    sessions asked, which may be private.
     """
     if min(size, depth, least_sessions) < 1 or people < 0:
         raise UsageError("size, depth and least_sessions are at least 1, and people at least 0")
@@ -143,6 +144,7 @@ def _make_pool(
         if query in names:
             touched.setdefault(query, []).append(own.document)
     runs.append({query: _score(documents) for query, documents in touched.items()})
+    runs.append(_search(gold, [live for live in asked if not live.lists], depth))
     whole = GoldenSet(
         grades=gold.grades, queries=tuple(query for query in candidate.queries if query.id in names),
         documents=gold.documents, classes=gold.classes,
@@ -150,6 +152,19 @@ def _make_pool(
     order = {live.id: place for place, live in enumerate(asked)}
     pairs = sorted(pool(whole, runs, depth=depth), key=lambda pair: (order[pair.query], pair.rank, pair.document))
     return pool_rows(whole, pairs)
+
+
+def _search(gold: GoldenSet, queries: Sequence[LiveQuery], depth: int) -> dict[str, dict[str, float]]:
+    """Return what the words of queries find, for which nothing came back: somebody has to see what should have."""
+    if not queries or not gold.documents:
+        return {}
+    from karat.systems.index import Lexical
+
+    index = Lexical().build([f"{document.title} {document.text}" for document in gold.documents])
+    return {
+        live.id: {gold.documents[place].id: score for place, score in index.search(live.text, depth)}
+        for live in queries
+    }
 
 
 def _score(documents: Sequence[str]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from operator import attrgetter, countOf
 from typing import TypeVar
 
 import msgspec
@@ -32,7 +32,7 @@ def count_keys(rows: Sequence[S]) -> int:
     """
     fields = rows[0].__struct_fields__
     optional = fields[len(fields) - len(rows[0].__struct_defaults__) :]
-    return len(fields) * len(rows) - sum(list(map(attrgetter(name), rows)).count(UNSET) for name in optional)
+    return len(fields) * len(rows) - sum(countOf(map(attrgetter(name), rows), UNSET) for name in optional)
 
 
 def decode_plain(

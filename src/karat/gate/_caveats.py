@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,15 +18,18 @@ from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
 from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.gate._unanswered import count_refusals, count_silent
-from karat.golden import ceiling
-from karat.golden.lint import Ceiling
-from karat.measures import ASKED_LESS, ASKED_ONCE
+from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND
 from karat.stats import Outcome, detectable, sample_size
+
+if TYPE_CHECKING:
+    from karat.golden.lint import Ceiling
 
 _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
 _OF_UNANSWERABLE = ("TrueEmpty", "FalseHits", "RightRefusal")
 """The measures of questions to which the right answer is nothing."""
+_BY_WORDS = "overlap_grade"
+"""The annotator of grades that karat golden judge --by overlap gives."""
 _LOOSE = 0.40
 """Six of ten random documents of the hotel are as near to a question as this, and all are nearer than 0.55."""
 _DECIDED = (
@@ -53,6 +57,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *describe_invented(decision.candidate.invented),
         *_find_sample(decision, golden),
         *_find_machines(golden),
+        *_find_blind(decision),
         *describe_corrections(correct_measures(decision.candidate, decision.baseline)),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
@@ -120,7 +125,15 @@ def _find_machines(golden: GoldenSet) -> Iterator[str]:
     people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}
     pairs = {(j.query, j.target) for j in golden.judgments}
     if machine := len(pairs - people):
-        yield f"{machine:,} of {len(pairs):,} judged pairs were judged by a machine (bootstrapped), and by no person"
+        words = sum(j.annotator == _BY_WORDS for j in golden.judgments if (j.query, j.target) not in people)
+        by = f"; {words:,} of them by words alone, which give people's grade to one text of five" if words else ""
+        of = f"{len(pairs):,} judged pairs"
+        yield f"{machine:,} of {of} were judged by a machine (bootstrapped), and by no person{by}"
+
+
+def _find_blind(decision: Decision) -> Iterator[str]:
+    """Warn about rules on judges without a model, which have limits that a number does not show."""
+    yield from dict.fromkeys(BLIND[rule.metric] for rule in decision.policy.rules if rule.metric in BLIND)
 
 
 def _find_false_answers(decision: Decision) -> Iterator[str]:
@@ -194,6 +207,10 @@ def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iter
 
 def _find_ceilings(golden: GoldenSet, measures: Sequence[str], unit: Unit) -> dict[str, Ceiling]:
     """Return the best means of measures, without those that cannot be computed."""
+    if not measures:
+        return {}
+    from karat.golden import ceiling  # of the linter, which most decisions do not need
+
     try:
         return {best.measure: best for best in ceiling(golden, measures, unit=unit, known_only=True)}
     except KaratError:  # one of them cannot be computed, so the others are computed one by one

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.files import Mistakes, Reading, Row
-from karat.golden._diff import diff
-from karat.golden._documents import read_documents
 from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
-from karat.golden._merge import merge, merge_in_place
-from karat.golden._passages import RankedRuns, read_runs
-from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
 from karat.golden._questions import LISTED, Question, describe_questions, digest_judged_documents
-from karat.golden._release import propose_tag
 from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
-from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
 if TYPE_CHECKING:
     from karat.golden._deciding import PoolDecision, decide_pool
+    from karat.golden._diff import diff
+    from karat.golden._documents import read_documents
+    from karat.golden._merge import merge, merge_in_place
+    from karat.golden._passages import RankedRuns, read_runs
+    from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
+    from karat.golden._release import propose_tag
+    from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
     from karat.golden.lint import Report, ceiling, check
 
 __all__ = [
@@ -63,10 +63,17 @@ __all__ = [
     "write_pool",
 ]
 
-# Loaded at first use: they need NumPy.
+# Imported at first use: who reads a set mostly needs none of them.
 _HOME = {
     **dict.fromkeys(("Report", "ceiling", "check"), "karat.golden.lint"),
     **dict.fromkeys(("PoolDecision", "decide_pool"), "karat.golden._deciding"),
+    "diff": "karat.golden._diff",
+    "read_documents": "karat.golden._documents",
+    **dict.fromkeys(("merge", "merge_in_place"), "karat.golden._merge"),
+    **dict.fromkeys(("RankedRuns", "read_runs"), "karat.golden._passages"),
+    **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "karat.golden._pool"),
+    "propose_tag": "karat.golden._release",
+    **dict.fromkeys(("LONGEST_QUERY", "SHORTEST_QUERY", "needles", "synthesise"), "karat.golden._synth"),
 }
 
 
@@ -74,5 +81,6 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         from importlib import import_module
 
-        return getattr(import_module(_HOME[name]), name)
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

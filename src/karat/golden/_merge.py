@@ -69,8 +69,9 @@ def _number(value: float) -> float | None:
 def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
     """Compare annotators on the pairs that several of them judged; return None where there are no such pairs.
 
-    Judgments without an annotator are left out, and so are those of machines (``bootstrapped``): how far a machine
-    agrees with people says nothing about how far people agree. Those whose source is ``validated`` settle disputes.
+    Judgments without an annotator are left out, and so are those of machines (``bootstrapped``) and from behaviour
+    (``implicit``): how far these agree with people says nothing about how far people agree. Those whose source is
+    ``validated`` settle disputes.
     """
     votes: dict[tuple[str, Target], dict[str, int]] = {}
     settled = set()
@@ -78,7 +79,7 @@ def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
         pair = judgment.query, judgment.target
         if judgment.source == "validated":
             settled.add(pair)
-        elif judgment.annotator and judgment.source != "bootstrapped":
+        elif judgment.annotator and judgment.source == "manual":
             votes.setdefault(pair, {})[judgment.annotator] = judgment.grade
     shared = {pair: grades for pair, grades in votes.items() if len(grades) > 1}
     if not shared:

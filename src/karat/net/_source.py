@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ def find_requirement(extra: str = "", *, local: bool = False) -> str:
     pip and other installers record where a package came from, unless it came from an index. What came from this
     computer is not known elsewhere: it counts only with ``local``.
     """
+    from importlib.metadata import PackageNotFoundError, distribution  # takes as long to import as NumPy's core
+
     name = f"karat{format_extras([extra])}"
     try:
         package = distribution("karat")

@@ -1,37 +1,42 @@
 """Projects: a folder with karat.toml, and a function for each use case of the command line and the pytest plugin."""
 
-from karat.projects._check import (
-    CHOICES,
-    ask_project,
-    check,
-    check_project,
-    choose_settings,
-    open_sound_project,
-    parse_path,
-    parse_policy,
-)
-from karat.projects._comparing import compare_runs
-from karat.projects._evaluations import read_evaluations
-from karat.projects._failure import describe_failure, explain, find_drops, summarise
-from karat.projects._gating import (
-    GateResult,
-    baseline_path,
-    correct_by_labels,
-    find_baseline,
-    find_project,
-    gate_run,
-    project_policy,
-    require_complete,
-    revise_baseline,
-)
-from karat.projects._policy_document import show_policy
-from karat.projects._power import plan_gate_power, plan_power
-from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
-from karat.projects._query import show_query
-from karat.projects._report import check_row, report_document
-from karat.projects._report_files import name_reports, require_writable
-from karat.projects._soundness import require_scorable
-from karat.projects._stability import blocks_summary, measure_stability
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from karat.projects._check import (
+        CHOICES,
+        ask_project,
+        check,
+        check_project,
+        choose_settings,
+        open_sound_project,
+        parse_path,
+        parse_policy,
+    )
+    from karat.projects._comparing import compare_runs
+    from karat.projects._evaluations import read_evaluations
+    from karat.projects._failure import describe_failure, explain, find_drops, summarise
+    from karat.projects._gating import (
+        GateResult,
+        baseline_path,
+        correct_by_labels,
+        find_baseline,
+        find_project,
+        gate_run,
+        project_policy,
+        require_complete,
+        revise_baseline,
+    )
+    from karat.projects._policy_document import show_policy
+    from karat.projects._power import plan_gate_power, plan_power
+    from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
+    from karat.projects._query import show_query
+    from karat.projects._report import check_row, report_document
+    from karat.projects._report_files import name_reports, require_writable
+    from karat.projects._soundness import require_scorable
+    from karat.projects._stability import blocks_summary, measure_stability
 
 __all__ = [
     "CHOICES",
@@ -74,3 +79,54 @@ __all__ = [
     "show_query",
     "summarise",
 ]
+
+# Imported at first use: most verbs need a few of them, and all take longer to import than some verbs take.
+_HOME = {
+    **dict.fromkeys(
+        (
+            "CHOICES",
+            "ask_project",
+            "check",
+            "check_project",
+            "choose_settings",
+            "open_sound_project",
+            "parse_path",
+            "parse_policy",
+        ),
+        "_check",
+    ),
+    "compare_runs": "_comparing",
+    "read_evaluations": "_evaluations",
+    **dict.fromkeys(("describe_failure", "explain", "find_drops", "summarise"), "_failure"),
+    **dict.fromkeys(
+        (
+            "GateResult",
+            "baseline_path",
+            "correct_by_labels",
+            "find_baseline",
+            "find_project",
+            "gate_run",
+            "project_policy",
+            "require_complete",
+            "revise_baseline",
+        ),
+        "_gating",
+    ),
+    "show_policy": "_policy_document",
+    **dict.fromkeys(("plan_gate_power", "plan_power"), "_power"),
+    **dict.fromkeys(("Project", "evaluate", "open_project", "run_identity", "run_path"), "_project"),
+    "show_query": "_query",
+    **dict.fromkeys(("check_row", "report_document"), "_report"),
+    **dict.fromkeys(("name_reports", "require_writable"), "_report_files"),
+    "require_scorable": "_soundness",
+    **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"karat.projects.{_HOME[name]}"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

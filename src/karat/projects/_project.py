@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from karat import golden as sets
 from karat.config import Config, Scoring, Settings, check_parameters, choose_scoring, read_config
 from karat.core import GoldenSet, Ids, InputError, Measure, Scores, Undefined, Unit, UsageError
 from karat.evaluation import deepest_cutoff, score_run
 from karat.files import record_folder
-from karat.projects._soundness import require_scorable
-from karat.runs import describe_run, find_origin, make_header, make_run
-from karat.systems import Pipeline, Stages, System, adapt, load_system
-from karat.systems.adapters import Surroundings, open_system
+
+if TYPE_CHECKING:
+    from karat.systems import System
 
 _HITS = Settings().k
 
@@ -72,6 +71,9 @@ class Project:
 
         ``cache`` keeps embeddings on disk. ``say`` and ``progress`` get notes and the progress of the pipeline.
         """
+        from karat.systems import Pipeline, Stages, adapt, load_system  # a run that was made needs none of them
+        from karat.systems.adapters import Surroundings, open_system
+
         config = self.config
         path = path or config.eval.system
         tenant = config.eval.tenant if tenant is None else tenant
@@ -156,6 +158,10 @@ def evaluate(
     >>> evaluate(golden, lambda query, k: ["pool"], ["RR@10"]).mean()
     {'RR@10': 1.0}
     """
+    from karat.projects._soundness import require_scorable
+    from karat.runs import find_origin, make_run
+    from karat.systems import adapt
+
     if isinstance(golden, GoldenSet):
         project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
     else:
@@ -179,6 +185,8 @@ def evaluate(
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
     """Return a short hash of everything that decides what is in a run, which is part of the name of its file."""
+    from karat.runs import describe_run, make_header
+
     record = json.dumps(make_header(describe_run(golden, system, settings)), sort_keys=True)
     return hashlib.sha256(record.encode()).hexdigest()[:8]
 

@@ -115,10 +115,13 @@ def _drawn_sums(values: Floats, rng: np.random.Generator, resamples: int) -> Ite
     groups = padded.reshape(-1, _BITS)
     for start in range(0, resamples, _FLIPS_AT_ONCE):
         sums = np.zeros(min(_FLIPS_AT_ONCE, resamples - start))
+        places, addends = np.empty(len(sums), np.intp), np.empty(len(sums))
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             tables = all_sums(groups[first : first + _GROUPS_AT_ONCE])
             for table, signs in zip(tables, random_bytes(rng, len(tables), len(sums)), strict=True):
-                sums += table.take(signs.astype(np.intp))  # faster than table[signs]
+                places[:] = signs
+                # No byte is beyond the table. To clip, not to look, takes half of the time of table[signs].
+                sums += table.take(places, out=addends, mode="clip")
         yield sums
 
 

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, ValidationError
 from numpy.typing import NDArray
 
 from karat.core import Floats, HitList, HitTable
-from karat.files import ByteBlock, TextColumn
+from karat.files import ByteBlock, TextColumn, count_byte
 from karat.traces._hit_rows import WholeHit
 
 Ints = NDArray[np.int64]
@@ -55,7 +55,7 @@ class HitColumns:
             size == block.size
             and block.has_at(np.concatenate([[0], ends[:-1] + 1]), b"[")
             and block.has_at(ends - 1, b"]")
-            and text.count(b"[") == text.count(b"]") == len(ends)
+            and count_byte(text, b"[") == count_byte(text, b"]") == len(ends)
             and block.has_at(opened, _BEFORE)
             and block.has_at(id_end, _BETWEEN)
             and (score < closed).all()

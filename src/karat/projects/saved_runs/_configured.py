@@ -9,8 +9,6 @@ from typing import Any
 from karat.core import KaratError, Run, shorten
 from karat.evaluation import system_changes
 from karat.projects._project import Project
-from karat.runs import describe_run
-from karat.systems import hash_code
 
 _NAMED = 4
 _UNCONFIGURED = ("source", "bm25s", "pystemmer")
@@ -40,6 +38,8 @@ def describe_outdated(project: Project, run: Run) -> str:
     difference = describe_difference(project, run)
     if difference or not path or not source:
         return difference
+    from karat.systems import hash_code  # most runs are named, and need no system
+
     now = hash_code([path.partition(":")[0]])
     return f"the code of {path} is another" if now and now != source else ""
 
@@ -51,6 +51,8 @@ def _compare_systems(project: Project, name: str, system: Mapping[str, Any]) -> 
         if name != config.eval.system:
             return [("system", name, config.eval.system)]
         return system_changes(_plain(system.get("parameters")), _plain(config.eval.parameters))
+    from karat.runs import describe_run
+
     try:
         expected = describe_run(project.golden, project.system(cache=False), project.settings()).system
     except KaratError:  # it cannot be made here, as without an extra that the machine of the run had

@@ -1,0 +1,72 @@
+"""``karat harvest``: a golden-set candidate from live traffic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli._progress import say
+from karat.cli._table import emit, escaped, render
+
+if TYPE_CHECKING:
+    from karat.schema.feedback import HarvestReport
+
+_COUNT = click.IntRange(min=1)
+
+
+@click.command("harvest", short_help="Make a golden-set candidate from live traffic.")
+@click.argument("store", metavar="[STORE]", default="karat.db")
+@click.option("--golden", "set_", metavar="SET", help="Golden set or project whose queries are left out, for texts.")
+@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
+@click.option("--size", type=_COUNT, default=200, show_default=True, help="Queries to take, failures first.")
+@click.option(
+    "--people", type=click.IntRange(min=0), default=50, show_default=True, help="Queries for people to judge."
+)
+@click.option("--depth", type=_COUNT, default=20, show_default=True, help="Documents of each list to judge.")
+@click.option(
+    "--least-sessions", type=_COUNT, default=1, show_default=True, help="Leave out what fewer sessions asked."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same queries.")
+@click.option("-o", "--output", metavar="DIR", help="Write the candidate to this new folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(store: str, set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
+    """Make a golden-set candidate from the log in STORE: queries that people asked, and what they did then.
+
+    Queries that fail come first: nothing found, asked again, not useful. Grades are from behaviour, with their
+    intervals in behaviour.jsonl. A person fills in to-judge.jsonl, the pool of the most diverse queries, and
+    'karat golden merge' takes both; what nobody has looked at stays out of the set.
+
+    Example: karat harvest karat.db --golden examples/hotel --since 14d -o candidate
+    """
+    from karat import golden
+    from karat.cli._days import parse_day
+    from karat.feedback import harvest_log
+    from karat.files import refuse_input
+    from karat.schema import to_json
+
+    since, until = (parse_day(options.pop(name), f"--{name}") for name in ("since", "until"))
+    gold = golden.open_set(set_) if set_ else None
+    result = harvest_log(store, gold, since=since, until=until, **options)
+    if output:
+        refuse_input(output, folder=True)
+        result.write(output)
+    for note in result.report.notes:
+        say(note)
+    emit(to_json(result.report) if as_json else _text(result.report, output))
+
+
+def _text(report: HarvestReport, output: str | None) -> str:
+    where = escaped(output) if output else "nothing written (name --output)"
+    lines = [
+        f"{where}: {report.chosen:,} queries, {report.failures:,} of them failures",
+        f"{report.asked:,} queries in the log, {report.distinct:,} different, {report.known:,} in the set already"
+        + (f", {report.rare:,} of too few sessions" if report.rare else ""),
+        f"behaviour proposes {report.proposals:,} grades; {report.unsure:,} pairs are unsure",
+        f"to judge: {report.pairs:,} pairs of the {report.for_people:,} most diverse queries",
+    ]
+    lines += [f"odd records: {escaped(name.replace('_', ' '))} {count:,}" for name, count in report.oddities.items()]
+    rows = [["outcome", "intent", "different", "taken"]]
+    rows += [[g.outcome, g.intent or "-", f"{g.distinct:,}", f"{g.chosen:,}"] for g in report.groups]
+    return "\n".join([*lines, "", render(rows, left=2)] if report.groups else lines)
