@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.schema._home import HOME
+from karat.schema._home import HOME as _HOME
 
 if TYPE_CHECKING:
     from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, PartVerdict
@@ -369,9 +369,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in HOME:
+    if name in _HOME:
         from importlib import import_module
 
-        value = globals()[name] = getattr(import_module(f"karat.schema.{HOME[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"karat.schema.{_HOME[name]}"), name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
