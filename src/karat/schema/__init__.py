@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         OnlineHealth,
         OnlineIngest,
         OnlineJournal,
+        OnlineRecorded,
         OnlineRetention,
         OnlineRun,
         OnlineTable,
@@ -272,6 +273,7 @@ __all__ = [
     "OnlineHealth",
     "OnlineIngest",
     "OnlineJournal",
+    "OnlineRecorded",
     "OnlineRetention",
     "OnlineRun",
     "OnlineTable",
@@ -384,8 +386,8 @@ _MODULES = {
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
-    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRetention OnlineRun
-        OnlineTable""",
+    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRecorded
+        OnlineRetention OnlineRun OnlineTable""",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
