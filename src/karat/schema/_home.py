@@ -24,7 +24,7 @@ _MODULES = {
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
-    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRetention OnlineRun
+    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRecorded OnlineRetention OnlineRun
         OnlineTable""",
     "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),

@@ -49,6 +49,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "online-forgetting": ("_online", "OnlineForgetting"),
     "online-health": ("_online", "OnlineHealth"),
     "online-ingest": ("_online", "OnlineIngest"),
+    "online-recorded": ("_online", "OnlineRecorded"),
     "online-retention": ("_online", "OnlineRetention"),
     "opinion": ("_opinion", "OpinionDocument"),
     "opinion-header": ("_opinion", "OpinionHeader"),
