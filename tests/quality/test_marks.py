@@ -177,7 +177,8 @@ def run(code: CodeType, calls: list[str], space: dict[str, Any]) -> None:
 
 def report(coverage: Coverage, path: Path) -> tuple[set[int], dict[int, tuple[int, int]]]:
     """Return the lines that are missing, and how many branches each line has and how many of them were taken."""
-    return set(coverage.analysis2(str(path))[3]), coverage.branch_stats(str(path))
+    analysis = coverage._analyze(str(path))  # that of the report; its public functions parse the program once each
+    return set(analysis.missing), analysis.branch_stats()
 
 
 @pytest.mark.parametrize("calls", CALLS, ids=" ".join)
