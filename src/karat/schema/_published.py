@@ -50,6 +50,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "online-health": ("_online", "OnlineHealth"),
     "online-ingest": ("_online", "OnlineIngest"),
     "online-recorded": ("_online", "OnlineRecorded"),
+    "online-report": ("feedback", "OnlineReport"),
     "online-retention": ("_online", "OnlineRetention"),
     "opinion": ("_opinion", "OpinionDocument"),
     "opinion-header": ("_opinion", "OpinionHeader"),
