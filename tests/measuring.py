@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SOURCE = str(Path(__file__).resolve().parents[1] / "src") + "/"
 _VERSION = b"".join(hashlib.sha256(Path(file).read_bytes()).digest() for file in (__file__, marks.__file__))
-_folder = os.environ.get("KARAT_REACHED")
+_folder = os.environ.get("KARAT_REACHED") or None
 _reached: dict[str, list[int]] = {}
 
 
