@@ -103,8 +103,10 @@ if TYPE_CHECKING:
     )
     from karat.schema._online import (
         OnlineDamage,
+        OnlineExport,
         OnlineForgetting,
         OnlineHealth,
+        OnlineImport,
         OnlineIngest,
         OnlineJournal,
         OnlineRecorded,
@@ -269,8 +271,10 @@ __all__ = [
     "NoveltyForm",
     "ObjectiveChange",
     "OnlineDamage",
+    "OnlineExport",
     "OnlineForgetting",
     "OnlineHealth",
+    "OnlineImport",
     "OnlineIngest",
     "OnlineJournal",
     "OnlineRecorded",
@@ -386,8 +390,8 @@ _MODULES = {
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
-    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRecorded
-        OnlineRetention OnlineRun OnlineTable""",
+    "_online": """OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport OnlineIngest OnlineJournal
+        OnlineRecorded OnlineRetention OnlineRun OnlineTable""",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
