@@ -204,6 +204,7 @@ LINES = [
     ["online", "import", "##[new].db", "run.txt"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],

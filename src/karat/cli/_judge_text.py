@@ -64,7 +64,14 @@ def requests_text(shown: JudgeRequests) -> str:
     if not shown.requests:
         return f"{shown.judge} asks no model: {shown.describes}"
     total = len(shown.requests)
-    return "\n\n".join(_show_request(request, i, total) for i, request in enumerate(shown.requests, 1))
+    parts = [_show_request(request, i, total) for i, request in enumerate(shown.requests, 1)]
+    return "\n\n".join([*parts, *_show_probes(shown)])
+
+
+def _show_probes(shown: JudgeRequests) -> list[str]:
+    """Return what is sent before the first request, and when."""
+    titles = ("# once before the first request to a server, to find out how it gives JSON", "# if it refuses that")
+    return [part for title, body in zip(titles, shown.probes, strict=False) for part in (title, json.dumps(body))]
 
 
 def _show_request(request: JudgeRequest, place: int, total: int) -> str:

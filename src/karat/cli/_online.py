@@ -14,6 +14,7 @@ _VERBS = {
     "import": "karat.cli._online_import",
     "ingest": "karat.cli._online_ingest",
     "record": "karat.cli._online_record",
+    "report": "karat.cli._online_report",
 }
 
 

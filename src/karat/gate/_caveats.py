@@ -12,7 +12,7 @@ import numpy as np
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
 from karat.evaluation import UNANSWERED, describe_invented, describe_order, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
-from karat.gate._corrected import find_label_problems
+from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
@@ -58,6 +58,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_sample(decision, golden),
         *_find_machines(golden),
         *_find_blind(decision),
+        *describe_corrections(correct_measures(decision.candidate, decision.baseline)),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),

@@ -52,6 +52,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "online-import": ("_online", "OnlineImport"),
     "online-ingest": ("_online", "OnlineIngest"),
     "online-recorded": ("_online", "OnlineRecorded"),
+    "online-report": ("feedback", "OnlineReport"),
     "online-retention": ("_online", "OnlineRetention"),
     "opinion": ("_opinion", "OpinionDocument"),
     "opinion-header": ("_opinion", "OpinionHeader"),
