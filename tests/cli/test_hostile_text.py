@@ -202,6 +202,7 @@ LINES = [
     ["online", "forget", "##[live].db", "--session", hostile(0)],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],

@@ -12,6 +12,7 @@ _VERBS = {
     "health": "karat.cli._online_health",
     "ingest": "karat.cli._online_ingest",
     "record": "karat.cli._online_record",
+    "report": "karat.cli._online_report",
 }
 
 
