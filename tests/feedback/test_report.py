@@ -11,7 +11,7 @@ from scipy import stats as scipy
 
 from feedback.records import ask, tell
 from karat.core import GoldenSet, Judgment, Query, Target
-from karat.feedback import Oddities, rebuild_sessions, report_sessions
+from karat.feedback import Oddities, rebuild_sessions, report_sessions, summarise_sessions
 from karat.online import READ_AFTER_SEARCH, TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL
 from karat.reports import render_online_html
 from karat.schema.feedback import OnlineReport
@@ -102,6 +102,28 @@ def test_a_report_without_queries_says_so() -> None:
     assert [rate.share for rate in report.rates] == [None] * 6
     assert "ingest" in report.notes[0]
     assert "There are no queries" in render_online_html(report)
+
+
+def test_a_summary_of_a_session_by_hand() -> None:
+    """Reciprocal ranks only where the set knows what is right: rank 2, nothing right, and a query it does not have."""
+    queries = [
+        ask("1", 0, "where is pool", "spa", "spa", "pool"), ask("2", 60, "Where is the pool?", "spa"),
+        ask("3", 90, "helipad", "roof"), ask("4", 95, "what does breakfast cost", "menu"),
+    ]  # fmt: skip
+    events = [
+        tell("e1", 5, READ_AFTER_SEARCH, "pool"), tell("e2", 96, VALIDATE_NOT_USEFUL, "roof"),
+        tell("e3", 120, TASK_OUTCOME, value=1.0, attributes={"learningIndex": 7}),
+    ]  # fmt: skip
+    [summary] = summarise_sessions(rebuild_sessions(queries, events), GOLD)
+    assert [query.reciprocal_rank for query in summary.queries] == [0.5, 0.0, None, None]
+    assert (summary.mean_reciprocal_rank, summary.searches, summary.accessed, summary.minutes) == (0.25, 4, 1, 2.0)
+    assert (summary.repeat_rate, summary.queries[1].repeats) == (0.25, "1")
+    assert summary.task_outcomes == ({"value": 1.0, "learningIndex": 7},)
+    assert [(v.document, v.useful) for v in summary.queries[2].validated] == [("roof", False)]
+    assert (summary.queries[0].results, summary.queries[0].selected) == (("spa", "pool"), ("pool",))
+    assert summary.unvalidated == ("pool",)
+    [alone] = summarise_sessions(rebuild_sessions(queries, []))
+    assert alone.mean_reciprocal_rank is None
 
 
 class Page(HTMLParser):

@@ -17,6 +17,7 @@ from karat.feedback._reading import harvest_log
 from karat.feedback._rebuild import read_sessions, rebuild_sessions
 from karat.feedback._report import report_log, report_sessions
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
+from karat.feedback._summary import summarise_sessions
 
 __all__ = [
     "OUTCOMES",
@@ -45,5 +46,6 @@ __all__ = [
     "rebuild_sessions",
     "report_log",
     "report_sessions",
+    "summarise_sessions",
     "track_confidence",
 ]

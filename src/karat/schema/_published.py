@@ -65,6 +65,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "runs-converted": ("_runs", "RunConversion"),
     "runs-pruned": ("_runs", "RunPruning"),
     "scores": ("_scores", "ScoreReport"),
+    "session": ("feedback", "SessionSummary"),
     "stability": ("stability", "StabilityReport"),
     "sweep": ("_sweep", "SweepReport"),
     "sweep-entry": ("_experiment", "SweepEntry"),

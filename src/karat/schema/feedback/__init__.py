@@ -10,6 +10,7 @@ from karat.schema.feedback._report import (
     OnlineRate,
     OnlineReport,
 )
+from karat.schema.feedback._session import SessionQuery, SessionSummary, SessionValidation
 
 __all__ = [
     "BehaviourRow",
@@ -22,4 +23,7 @@ __all__ = [
     "OnlineQuery",
     "OnlineRate",
     "OnlineReport",
+    "SessionQuery",
+    "SessionSummary",
+    "SessionValidation",
 ]
