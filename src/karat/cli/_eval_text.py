@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -155,7 +156,11 @@ def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     counted = (refusals := count_refusals(failures)).means
     what = "what failed" if refusals is failures else "what failed or was refused"
     means = {name: counted[name] for name in run.measures if name in counted}
-    changed = [f"{name} {number(mean)}" for name, mean in means.items() if mean != evaluation.means.get(name)]
+    changed = [
+        f"{name} {number(mean)}"
+        for name, mean in means.items()
+        if not math.isnan(mean) and mean != evaluation.means.get(name)
+    ]
     return [f"with {what} as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
 
 
