@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         same[list_of[document != other]] = False
         pairs = np.sort(list_of * max(len(numbers), 1) + document)
         same[pairs[1:][pairs[1:] == pairs[:-1]] // max(len(numbers), 1)] = False  # a document that stands there twice
-        return {queries[place]: int(mine.lengths[place]) for place in np.flatnonzero(same).tolist()}
+        return dict(zip(compress(queries, same.tolist()), mine.lengths[same].tolist(), strict=True))
 
 
 def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:
