@@ -170,7 +170,7 @@ def _count_within(mask: Bools, ranking: _Ranking) -> Ints:
 
 
 class _WholeChunks(Chunks):
-    """The chunks of a ranking. Ranks and sizes, for which every text is read, are found when a measure asks for them."""
+    """The chunks of a ranking. Ranks, and sizes, for which every text is read, are found when a measure needs them."""
 
     def __init__(self, ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> None:
         none, queries = np.zeros(0, np.int64), np.zeros(ranking.queries, np.int64)
