@@ -128,6 +128,21 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(folder: Path, capsys: pytest.
     assert list((folder / "runs").glob("*.opinions")) == []
 
 
+def test_the_probe_is_shown_as_it_is_sent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the letter, each of its attempts, also to a server that refuses the first."""
+    with serve(obey, rungs=("json_object", "prompt")) as server:
+        configure(folder, name_model(server, "seed = 7\n"))
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        assert main(["judge", "show", "faithfulness", ".", "--json"]) == 0
+        shown = from_plain(json.loads(capsys.readouterr().out), JudgeRequests)
+        assert main(["judge", "show", "faithfulness", "."]) == 0
+        printed = capsys.readouterr().out
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+    assert server.probed == shown.probes
+    assert all(f"\n{json.dumps(body)}\n" in printed for body in shown.probes)
+
+
 def test_what_a_judge_is_sent_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """To the letter: the bodies that are shown are those that the server gets, also where a reply decides the next."""
 
@@ -334,5 +349,5 @@ def test_an_evaluation_says_what_failures_would_make_of_means(folder: Path, caps
     assert "with what failed or was refused as the worst value, as in the gate: CiteFirst 0.5000\n" in out
     assert "CiteFirst: 6 without a value (the answer was refused)\n" in out
     configure(folder)
-    assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10"]) == 0
+    assert main(["eval", ".", "-m", "CiteFirst", "-m", "RR@10", "-m", "TopChunk"]) == 0  # of which none has a value
     assert "as in the gate" not in capsys.readouterr().out

@@ -17,6 +17,8 @@ from cli.gate_project import main
 from karat.core import Provenance, Scores
 from karat.evaluation import Evaluation
 from karat.gate import Policy, Rule, decide, describe_uncertainty, find_uncertainty
+from karat.reports import render_markdown
+from karat.schema import DecisionDocument, from_plain
 from karat.stats import correct_difference, correct_mean
 
 COUNT = 120
@@ -82,6 +84,57 @@ def test_labels_correct_the_mean_of_a_kind_judge(folder: Path, capsys: pytest.Ca
     assert (code, check["outcome"]) == (1, "fail")
     assert check["current"] == pytest.approx(expected.mean)
     assert "corrected by 40 labels" in check["reason"]
+
+
+def test_both_numbers_are_shown_wherever_a_judge_is_corrected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eval, report and compare name the judge's mean and the corrected one, which are those of the gate."""
+    rng = np.random.default_rng(3)
+    truth = {query: float(rng.random() < 0.7) for query in NUMBERS}
+    labelled = dict(list(truth.items())[:60])
+    run = make_run(folder, "Good", {query: [1.0 if i % 10 else truth[query]] for query, i in NUMBERS.items()})
+    write_labels(folder, labelled, good_answers())
+    _, document = gate(capsys, run)
+    corrected = find_check(document, "min")["current"]
+    (row,) = (row for row in document["measures"] if row["name"] == "Faithfulness")
+    assert row["by_labels"]["mean"] == pytest.approx(corrected)
+    assert row["mean"] == pytest.approx(row["by_labels"]["judge"])
+    assert row["mean"] > corrected + 0.1
+    both = f"the judge alone says {row['mean']:.4f}; corrected by 60 labels it is {corrected:.4f}"
+    assert any(both in caveat for caveat in document["caveats"])
+    page = render_markdown(from_plain(document, DecisionDocument))
+    assert f"{row['mean']:.4f} (by labels {corrected:.4f})" in page
+    assert main(["eval", ".", "--run", str(run), "-m", "Faithfulness"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["Faithfulness", f"{row['mean']:.4f}", f"{COUNT}/{COUNT}"]
+    assert lines[2].startswith("  by 60 labels (")
+    assert lines[2].split()[-1] == f"{corrected:.4f}"
+
+
+def test_compare_corrects_as_the_gate_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A drop that only the judge sees is no conclusion; the corrected difference is the gate's."""
+    rng = np.random.default_rng(1)
+    truth = {query: float(rng.random() < 0.95) for query in NUMBERS}
+    new = {query: 0.0 if rng.random() < 0.2 else value for query, value in truth.items()}
+    write_labels(folder, dict(list(truth.items())[:60]), good_answers())
+    run = make_run(folder, "Good", {query: [value] for query, value in truth.items()})
+    assert main(["baseline", "update", str(run)]) == 0
+    write_scores(run, {query: [value] for query, value in new.items()})
+    check = find_check(gate(capsys, run)[1], "non_inferior")
+    assert main(["compare", "baseline.json", str(run), "--json"]) == 0
+    ((test, *others),) = [pair["measures"] for pair in json.loads(capsys.readouterr().out)["pairs"]]
+    assert (test["measure"], [other["measure"] for other in others]) == ("Faithfulness", ["RR@10"])
+    own = test["by_labels"]
+    assert own["difference"] == pytest.approx(check["difference"])
+    assert own["baseline"] == pytest.approx(check["baseline"])
+    assert test["difference"] < own["difference"]
+    assert test["significant"] is True
+    assert main(["compare", "baseline.json", str(run)]) == 0
+    printed = capsys.readouterr().out
+    assert "these are the numbers that the gate uses" in printed
+    assert "is worse than A in Faithfulness" not in printed
+    write_labels(folder, dict(list(truth.items())[:5]), good_answers())
+    assert main(["compare", "baseline.json", str(run)]) == 0
+    assert "Faithfulness is the judge's alone: labels do not correct its change (5 labels" in capsys.readouterr().out
 
 
 def test_labels_of_both_runs_correct_the_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

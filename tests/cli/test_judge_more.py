@@ -45,6 +45,8 @@ def test_a_machine_grades_a_pool_and_never_a_row_of_a_person(folder: Path, capsy
         (0, "bootstrapped", "overlap_grade"),
     ]
     assert main(["golden", "judge", "pool.jsonl", "--by", "overlap", "-o", "graded.jsonl"]) == 2
+    assert main(["golden", "judge", "pool.jsonl", "--by", "overlap", "-o", "again.jsonl"]) == 0
+    assert "it gives people's grade to one text of five" in capsys.readouterr().out
     rule = '[gate]\nextends = "none"\nrules = [{ metric = "RR@10", min = 0.5 }]\n'
     configure(folder, gate=rule)
     capsys.readouterr()
@@ -54,7 +56,7 @@ def test_a_machine_grades_a_pool_and_never_a_row_of_a_person(folder: Path, capsy
     assert "2 judgments are a machine's (bootstrapped)" in printed.err
     caveat = f"of {COUNT + 2} judged pairs were judged by a machine (bootstrapped), and by no person"
     assert main(["check", ".", "--json"]) == 0
-    assert f"1 {caveat}" in capsys.readouterr().out
+    assert f"1 {caveat}; 1 of them by words alone, which give people's grade to one text" in capsys.readouterr().out
     person = {"query": "q1", "document": "d2", "grade": 1, "annotator": "ana"}
     (folder / "ana.jsonl").write_text(json.dumps(person) + "\n")
     assert main(["golden", "merge", "set", "ana.jsonl", "--in-place"]) == 0

@@ -160,3 +160,19 @@ def test_grades_of_a_pool_are_held_against_those_of_people(run: Path, capsys: py
     Path("graded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in graded))
     few = calibrate(capsys, [{**row, "grade": 3 * (row["grade"] > 1)} for row in rows], "--pool", "graded.jsonl")
     assert len(few.levels) == 4  # all grades of the scale, though people gave only two of them
+
+
+def test_refused_answers_are_not_drawn(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor answers to questions that have none: no judge but refusal scores them. How many there are is told."""
+    lines = run.read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    refused = [row["query"] for row in rows if row.get("answer")][:3]
+    rows = [row | {"refused": True} if row.get("query") in refused else row for row in rows]
+    run.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["judge", "sample", ".", "--n", "300", "-o", "labels.jsonl", "--json"]) == 0
+    report = from_plain(json.loads(capsys.readouterr().out), LabelSample)
+    assert (report.drawn, report.answers, report.refused) == (COUNT - 3, COUNT - 3, 3)
+    drawn = {json.loads(line)["query"] for line in Path("labels.jsonl").read_text().splitlines()}
+    assert drawn.isdisjoint(refused)
+    assert main(["judge", "sample", ".", "--n", "300", "-o", "all.jsonl", "--refusals"]) == 0
+    assert capsys.readouterr().out == f"all.jsonl: {COUNT} of {COUNT} answers; fill in label and annotator\n"

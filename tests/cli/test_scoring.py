@@ -159,8 +159,13 @@ def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) 
         golden_set, queries=queries, judgments=(*golden_set.judgments[:-1], replace(golden_set.judgments[-1], grade=0))
     )
     make_project(tmp_path, golden_set=golden_set)
-    out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, golden_set, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
+    run = make_run(tmp_path, golden_set, [1] * 12)
+    refusals, _ = call("eval", tmp_path, "--run", run, "-m", "RR@10", "-m", "TrueEmpty", "-m", "RightRefusal")
+    assert "1 of 12 queries have no answer, which TrueEmpty and RightRefusal measure; other measures" in refusals
+    out, _ = call("eval", tmp_path, "--run", run, "-m", "RR@10", "-m", "TrueEmpty")
     assert out.count("have no answer") == 1
+    plain, _ = call("eval", tmp_path, "--run", run, "-m", "RR@10")
+    assert "have no answer and are left out: TrueEmpty, FalseHits and RightRefusal measure them" in plain
     assert "without a value" not in out
     assert "1 of 1 unanswerable queries got hits, and no refusal: q12" in out
 

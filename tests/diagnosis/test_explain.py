@@ -177,6 +177,8 @@ def test_the_stage_that_moved_a_document_is_named() -> None:
     move = query.moved[0]
     assert (move.document, move.was, move.rank) == ("pool", 1, 2)
     assert (move.stage, move.stage_was, move.stage_rank) == ("dense", 1, 2)
+    head = explain_text(document, single=False).split("q1: moved")[1].splitlines()[0]
+    assert head.split("  ")[1:] == ["by stage", "grade", "rank before", "rank now", "in that stage before", "now"]
 
 
 def test_a_failed_query_is_a_group_of_its_own() -> None:
@@ -262,7 +264,10 @@ def test_a_query_that_finds_something_relevant_is_not_outside_the_corpus() -> No
     golden = replace(GOLDEN, judgments=tuple(judge("q2", wifi=3, bar=2)))
     for hits, is_outside in ((["wifi", "dogs"], False), (["dogs", "pool"], True)):
         (findings,) = diagnose(golden, run_of({"q2": hits})).causes.values()
-        assert ("outside" in {finding.cause for finding in findings}) == is_outside
+        evidence = [finding.evidence for finding in findings if finding.cause == "outside"]
+        assert bool(evidence) == is_outside
+        # Nothing was asked again, so that other words may find it.
+        assert all("it may only be worded differently" in words for words in evidence)
 
 
 def test_a_query_without_an_answer_loses_nothing_and_comes_last() -> None:

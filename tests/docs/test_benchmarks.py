@@ -73,3 +73,12 @@ def test_the_benchmark_of_judges_runs_beside_ragas_and_deepeval(bench: Bench) ->
     printed = bench("judges")
     assert {"| karat | not measurable |", "| ragas | 1.00 |", "| deepeval | 1.00 |"} <= set(printed.splitlines())
     assert "| karat | 2.0 |" in printed  # calls; the rest a busy machine decides
+
+
+def test_the_benchmark_of_the_query_log_runs_and_karat_loses_nothing(bench: Bench) -> None:
+    """``./scripts/bench online --quick``: three loads, and records lost when hosts are killed."""
+    printed = bench("online")
+    (lost,) = [line for line in printed.splitlines() if line.startswith("| karat |") and line.endswith("% |")]
+    assert lost.endswith("| 0 | 0.0% |")
+    assert "| OpenTelemetry, batches | one a millisecond |" in printed
+    assert "records a CPU second" in printed  # how many, a busy machine decides

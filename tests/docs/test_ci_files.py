@@ -111,6 +111,18 @@ def workflow_of(project: Path) -> Path:
     return path
 
 
+def write_page_workflows(folder: Path) -> list[Path]:
+    """Write the workflow of the page on gating answers, as it is and with the step for a judge."""
+    page = (ROOT / "docs" / "gate-answers.md").read_text(encoding="utf-8")
+    workflow, step = re.findall(r"```text\n((?:name: answers|- run:).*?)```", page, re.DOTALL)
+    check = "- run: karat check desk --reports karat-report\n"
+    assert workflow.count(check) == 1
+    paths = [folder / "answers.yml", folder / "judged.yml"]
+    paths[0].write_text(workflow)
+    paths[1].write_text(workflow.replace(check, step.replace("\n", "\n      ").rstrip(" ")))
+    return paths
+
+
 def test_actionlint_finds_nothing_wrong_with_the_workflow(actionlint: Path, tmp_path: Path) -> None:
     """Syntax, expressions, labels and the inputs of well-known actions; a mistyped runner, property or key is told."""
     good, bad = [], []
@@ -120,8 +132,9 @@ def test_actionlint_finds_nothing_wrong_with_the_workflow(actionlint: Path, tmp_
         for number, (right, wrong) in enumerate(MISTAKES.items()):
             bad.append(tmp_path / f"{name}-{number}.yml")
             bad[-1].write_text(text.replace(right, wrong))
+    good += write_page_workflows(tmp_path)
     complaints = lint(actionlint, good + bad)
-    assert [complaints[str(path)] for path in good] == [[]] * 4
+    assert [complaints[str(path)] for path in good] == [[]] * 6
     assert all(complaints[str(path)] for path in bad), complaints
 
 

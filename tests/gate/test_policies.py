@@ -123,6 +123,13 @@ class TestNamed:
         ]
         assert told == [True, False, False]
 
+    @pytest.mark.parametrize("measure", ["LexicalSupport", "OverlapGrade", "AnswerSimilarity"])
+    def test_what_a_judge_without_a_model_does_not_see_is_told(self, measure: str) -> None:
+        """In every decision on it, and so in every report."""
+        rules = (Rule(metric=measure, min=0.5),)
+        caveats = find_caveats(decide(run_of({measure: [0.9]}), None, Policy(rules=rules)), GoldenSet())
+        assert any(caveat.startswith(f"{measure} compares") for caveat in caveats)
+
     def test_queries_that_were_asked_less_often_are_told(self) -> None:
         """A rule on convergence says nothing about a query in one wording."""
         scores = Scores.from_columns(
@@ -139,6 +146,28 @@ class TestNamed:
         run = replace(run_of({"CiteDeltaS": [0.4]}), variants=tables)
         (check,) = decide(run, None, Policy(rules=(Rule(metric="delta_s.max", max=0.45),))).checks
         assert (check.current, check.outcome.value) == (0.6, "fail")
+
+    @pytest.mark.parametrize(
+        ("reasons", "outcome", "words"),
+        [
+            (("no chain of documents", "no chain of documents"), "inconclusive", "nothing to test here: no chain of"),
+            (("no chain of documents", "nothing retrieved"), "fail", "the run has no number for it"),
+            (("unanswerable: the right answer is no answer",) * 2, "fail", "the run has no number for it"),
+        ],
+    )
+    def test_agent_memory_does_not_fail_for_what_the_golden_set_lacks(
+        self, reasons: tuple[str, str], outcome: str, words: str
+    ) -> None:
+        """The rule has nothing to test; that is inconclusive by this policy, and a failure unless a rule says so."""
+        missing = {(query, "Chain@10"): reason for query, reason in zip(("q0", "q1"), reasons, strict=True)}
+        scores = Scores.from_columns("mine", {"Chain@10": {}}, queries=["q0", "q1"], reasons=missing)
+        run = replace(run_of({"RR@5": [1.0, 1.0]}), scores=scores, means={})
+        rules = [rule for rule in named_policy("agent-memory").rules if rule.metric == "Chain@10"]
+        (check,) = (check for check in decide(run, None, Policy(rules=tuple(rules))).checks if check.kind == "min")
+        assert (check.outcome.value, words in check.reason) == (outcome, True)
+        strict = Policy(rules=(Rule(metric="Chain@10", min=0.6),))
+        (check,) = (check for check in decide(run, None, strict).checks if check.kind == "min")
+        assert (check.outcome.value, words in check.reason) == ("fail", True)
 
     def test_blocks_fails_by_name_on_numbers_that_the_run_does_not_have(self) -> None:
         """A run without answers is not eligible, and is told which numbers it lacks."""

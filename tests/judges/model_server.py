@@ -80,6 +80,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.reply, self.rungs, self.delay, self.usage = reply, rungs, delay, usage
         self.requests: list[Request] = []
+        self.probed: list[dict[str, Any]] = []
         self.probes = self.busy = self.busiest = 0
         self.probe_ends = "stop"
         self.lock = threading.Lock()
@@ -102,6 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server = self.server
         rung = body.get("response_format", {}).get("type", "prompt")
+        if len(body["messages"]) == 1:
+            server.probed.append(body)
         if rung not in server.rungs:
             self._send(Failure(400, json.dumps({"error": {"message": f"unknown response_format {rung}"}}).encode()))
             return

@@ -36,6 +36,8 @@ def write(path: Path, name: str, board: mmap.mmap, place: int, rng: random.Rando
         if log.dropped:
             os._exit(1)
         number += 1
+        if number % 50 == 0:
+            time.sleep(0.001)  # or most of the time would go into storing what they wrote
         _COUNT.pack_into(board, 8 * place, number)
 
 
@@ -43,6 +45,7 @@ def ingest_for_ever(path: Path) -> None:
     """Ingest until killed."""
     while True:
         ingest(path, wait=True)
+        time.sleep(0.001)
 
 
 def start(function: object, *arguments: object) -> int:
@@ -66,7 +69,7 @@ def run_round(path: Path, tag: str, rng: random.Random) -> tuple[dict[str, int],
     rng.shuffle(pids)
     killed = 0
     for pid in pids:
-        time.sleep(rng.random() * 0.01)
+        time.sleep(rng.random() * 0.004)
         while os.getpgid(pid) != pid:  # it has not begun yet
             time.sleep(0.001)
         os.killpg(pid, signal.SIGKILL)

@@ -11,11 +11,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
 from karat import online
-from karat.core import Answer, Hit, Span, UsageError
+from karat.core import Answer, Hit, Span, UsageError, document_of
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery, ingest, read_log
 from karat.online._drafts import EventDraft, QueryDraft
+from karat.online._hit_rows import to_hits
 
 
 def read(path: Path) -> tuple[list[LoggedQuery], list[LoggedEvent]]:
@@ -242,3 +245,12 @@ def test_a_record_is_small(tmp_path: Path) -> None:
     """A query with ten hits takes less than half a kilobyte of the journal."""
     draft = QueryDraft("0" * 40, 1.7e9, "how do I reset it", "0" * 32, hits=tuple((f"doc-{n}", 0.5) for n in range(10)))
     assert len(msgspec.msgpack.encode(draft)) < 500
+
+
+@given(text(alphabet=":chunk0123456789\u0663ab", max_size=20))
+def test_documents_are_those_of_the_rest_of_karat(id: str) -> None:
+    """A hit's document is the one that ``document_of`` finds."""
+    (hit,) = to_hits([id])
+    assert (hit.document, hit.id) == (document_of(id), id)
+    (hit,) = to_hits([f"{id}:chunk:7"])
+    assert hit.document == document_of(f"{id}:chunk:7")

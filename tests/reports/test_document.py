@@ -26,7 +26,9 @@ from reports.report_samples import sample
 
 SCHEMA: dict[str, Any] = json.loads(reports.decision_schema())
 DRAFT = jsonschema.Draft202012Validator(SCHEMA)
-RENDERERS = [getattr(reports, name) for name in reports.__all__ if name.startswith("render_") and "spark" not in name]
+OTHERS = ("render_online_html", "render_sparklines")
+"""The renderers of other documents."""
+RENDERERS = [getattr(reports, name) for name in reports.__all__ if name.startswith("render_") and name not in OTHERS]
 OLD = Path(__file__).with_name("decision_format_1.json")
 """Written by karat before the document had a type: a must-pass, a segment, an error, whole numbers as limits."""
 

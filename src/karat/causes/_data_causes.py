@@ -13,6 +13,7 @@ from karat.core import Hit, shorten
 _MANY = 0.5
 _CHANGED = 0.5
 """A text of which half is nowhere in the document is of another version."""
+_UNASKED = "it may only be worded differently, which asking the system in other words would tell"
 _STRANGE = 0.15
 """Recognised characters turn many words into words that no document has; a new version hardly does."""
 _CROWDED = 0.3
@@ -166,7 +167,8 @@ def outside(case: Case, lab: Lab) -> Evidence | None:
     unknown = frozenset(word for word in subject if not lab.corpus.frequencies[word])
     share = lab.corpus.weigh(unknown) / lab.corpus.weigh(subject) if documents and subject else 0.0
     if share >= _OUTSIDE and not case.found and lab.net("paraphrases", case) < _REWORDED:
-        return prove(share, f"no document has {', '.join(map(shorten, sorted(unknown)[:4]))}")
+        words = f"no document has {', '.join(map(shorten, sorted(unknown)[:4]))}"
+        return prove(share, words if lab.system is not None else f"{words}; {_UNASKED}")
     return None
 
 

@@ -4,7 +4,7 @@ from karat.chat._asker import Asker, Metered
 from karat.chat._budget import Budget, BudgetSpent, Spending
 from karat.chat._dialogue import Check, Dialogue, NotMeasurable
 from karat.chat._fence import Part, clean, fence
-from karat.chat._model import Chat, Completion, Model, Rung, Usage, make_body
+from karat.chat._model import Chat, Completion, Model, Rung, Usage, make_body, make_probes
 from karat.chat._pace import Pace
 from karat.chat._prompts import Prompt, parse_prompt
 from karat.chat._replies import Reply, make_schema
@@ -33,6 +33,7 @@ __all__ = [
     "fence",
     "make_body",
     "make_key",
+    "make_probes",
     "make_schema",
     "parse_prompt",
 ]

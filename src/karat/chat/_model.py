@@ -152,12 +152,7 @@ class Chat:
             return self._rung
 
     def _probe(self) -> Rung:
-        for rung in RUNGS[:-1]:
-            body = self.model.parameters | {
-                "messages": [{"role": "user", "content": 'Reply with the JSON object {"ok": true}.'}],
-                "max_tokens": 16,
-                **_ask_for(rung, _PROBE),
-            }
+        for rung, body in make_probes(self.model).items():
             try:
                 _read(self._client.post(body), self.role)
             except CutOff:  # by a server that knows what was asked for; a model that thinks aloud needs more tokens
@@ -181,6 +176,12 @@ class Chat:
         if _HALF.search(reply.text):
             raise SystemFailed(f"{self.role}: a reply with half a character (a lone surrogate), which is no text")
         return reply
+
+
+def make_probes(model: Model) -> dict[Rung, dict[str, Any]]:
+    """Return the bodies of the requests that find out how a server can be asked for JSON, until it accepts one."""
+    question = {"messages": [{"role": "user", "content": 'Reply with the JSON object {"ok": true}.'}], "max_tokens": 16}
+    return {rung: {**model.parameters, **question, **_ask_for(rung, _PROBE)} for rung in RUNGS[:-1]}
 
 
 def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:

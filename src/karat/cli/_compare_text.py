@@ -25,8 +25,8 @@ def comparison_text(comparison: ComparisonDocument) -> str:
         (pair,) = pairs
         correction = comparison.correction
         parts += [
-            _measures(pair, correction), _conclusion(pair, comparison), _bounds(pair), _segments(pair, correction),
-            _per_query(pair), _movers(pair), _lists(pair.lists),
+            _measures(pair, correction), _by_labels(pair), _conclusion(pair, comparison), _bounds(pair),
+            _segments(pair, correction), _per_query(pair), _movers(pair), _lists(pair.lists),
         ]  # fmt: skip
     else:
         by_labels = {(pair.baseline, pair.candidate): pair for pair in pairs}
@@ -86,9 +86,34 @@ def _bounds(pair: ComparedPair) -> str:
     return render(rows) if len(rows) > 1 else ""
 
 
+def _by_labels(pair: ComparedPair) -> str:
+    """Return the differences of judges' measures as people's labels correct them, which is what the gate tests."""
+    a, b = pair.baseline, pair.candidate
+    rows = [["corrected by labels", a, b, f"{b} - {a}", "95 % interval", "two-sided p", "labels"]]
+    notes = []
+    for test in pair.measures:
+        own = test.by_labels
+        if own is UNSET:
+            continue
+        if own.difference is None:
+            notes.append(f"{test.measure} is the judge's alone: labels do not correct its change ({own.problem})")
+            if not own.problem:
+                notes[-1] = f"{test.measure}: neither the judge nor the labels see a change"
+            continue
+        ends = own.difference_low, own.difference_high
+        interval = "-" if None in ends else f"{_signed(ends[0])} to {_signed(ends[1])}"
+        now = None if own.baseline is None else own.baseline + own.difference
+        means = number(own.baseline), number(now), _signed(own.difference)
+        rows.append([test.measure, *means, interval, _p(own.p), f"{own.labels:,}"])
+    if len(rows) > 1:
+        notes.insert(0, "these are the numbers that the gate uses; above, the same measures are the judge's alone")
+    return "\n".join([*([render(rows)] if len(rows) > 1 else []), *map(escaped, notes)])
+
+
 def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:
     """Return in words what the tests found, and that finding no difference does not mean that there is none."""
-    tests = [test for test in pair.measures if test.p is not None]
+    # What a judge alone says of a measure that people have labels for is no conclusion: see above.
+    tests = [test for test in pair.measures if test.p is not None and test.by_labels is UNSET]
     if not tests:
         return ""
     a, b = pair.baseline, pair.candidate

@@ -61,7 +61,7 @@ def command(folder: str, **options: Any) -> None:
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, describe_invented, describe_order, evaluation_report, score_run
     from karat.gate import describe_growth
-    from karat.projects import open_project, require_scorable
+    from karat.projects import correct_by_labels, open_project, require_scorable
     from karat.schema import to_json
 
     _check_options(options)
@@ -75,7 +75,10 @@ def command(folder: str, **options: Any) -> None:
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_order(evaluation.traces), *describe_invented(evaluation.invented))
-    shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
+    by_labels = correct_by_labels(project, run, measures or ())
+    shown = {
+        "per_query": options["per_query"], "success": options["success"], "caveats": caveats, "by_labels": by_labels,
+    }  # fmt: skip
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -9,14 +10,14 @@ from msgspec import UNSET
 from karat.cli._bounds_text import bounds_text
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.evaluation import deepest_cutoff, evaluation_report
-from karat.measures import ANSWERABLE, UNANSWERABLE
+from karat.measures import ANSWERABLE, BLIND, UNANSWERABLE
 from karat.reports import hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from karat.evaluation import Evaluation
-    from karat.schema import EvaluatedRun, SegmentScores
+    from karat.schema import EvaluatedRun, LabelCorrection, SegmentScores
 
 _SHOWN = 5
 
@@ -28,9 +29,10 @@ def evaluation_text(
     per_query: bool,
     success: float,
     caveats: Sequence[str] = (),
+    by_labels: Mapping[str, LabelCorrection] | None = None,
 ) -> str:
     """Return means, latency and notes as tables and lines; with ``by`` the means of a field's segments, too."""
-    run = evaluation_report(evaluation, per_query=per_query, success=success).runs[0]
+    run = evaluation_report(evaluation, per_query=per_query, success=success, by_labels=by_labels).runs[0]
     parts = [_summary(run), bounds_text(run.measures), _wordings(run), _latency(run)]
     if by and run.by is not UNSET and by in run.by:
         parts.append(_segments(run.by[by], by))
@@ -52,6 +54,11 @@ def _summary(run: EvaluatedRun) -> str:
         if noise is not UNSET and trials is not UNSET:
             extra = [number(noise[name]), *map(number, trials.measures.get(name, [None, None]))]
         rows.append([name, number(cell.mean), *extra, f"{cell.n}/{cell.total}"])
+        if run.by_labels is not UNSET and name in run.by_labels:
+            own = run.by_labels[name]
+            interval = "" if own.low is None else f" ({number(own.low)} to {number(own.high)})"
+            title = f"  by {own.labels} labels{interval}" if own.mean is not None else "  by labels"
+            rows.append([title, number(own.mean), *("" for _ in extra), ""])
     return render(rows)
 
 
@@ -97,8 +104,10 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         answerable = total - len(evaluation.unanswerable)
         notes.append(f"{len(run.unfound):,} of {answerable:,} found nothing relevant: {shown}{more}")
     if evaluation.unanswerable:
-        count = f"{len(evaluation.unanswerable):,} of {total:,} queries"
-        notes.append(f"{count} have no answer, which TrueEmpty and FalseHits measure; other measures leave them out")
+        notes.append(_describe_unanswerable(evaluation, run))
+    for name, own in (run.by_labels or {}).items():
+        if own.mean is None:
+            notes.append(f"{name} is the judge's alone: labels do not correct it ({own.problem}), and its rules fail")
     if run.false_answers is not UNSET:
         shown = ", ".join(map(printable, run.false_answers[:_SHOWN]))
         more = ", ..." if len(run.false_answers) > _SHOWN else ""
@@ -116,12 +125,25 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     for name, bands in (run.bands or {}).items():
         counts = ", ".join(f"{count:,} {band}" for band, count in bands.items())
         notes.append(f"{name}: {counts} (from 0.40 and from 0.60 on)")
+    notes += [BLIND[name] for name in run.measures if name in BLIND]
     definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
     if definitions:
         notes.append("computed as " + ", ".join(definitions))
     if run.latency and evaluation.provenance.versions:  # the times of a run from elsewhere may mean anything
         notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes
+
+
+def _describe_unanswerable(evaluation: Evaluation, run: EvaluatedRun) -> str:
+    """Return how many queries have no answer, and which measures look at them."""
+    from karat.core import Measure
+
+    count = f"{len(evaluation.unanswerable):,} of {evaluation.scores.total:,} queries have no answer"
+    names = [name for name in run.measures if Measure.parse(name).definition.queries != "answerable"]
+    if not names:
+        return f"{count} and are left out: TrueEmpty, FalseHits and RightRefusal measure them"
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{count}, which {listed} {'measure' if len(names) > 1 else 'measures'}; other measures leave them out"
 
 
 def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
@@ -134,7 +156,11 @@ def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     counted = (refusals := count_refusals(failures)).means
     what = "what failed" if refusals is failures else "what failed or was refused"
     means = {name: counted[name] for name in run.measures if name in counted}
-    changed = [f"{name} {number(mean)}" for name, mean in means.items() if mean != evaluation.means.get(name)]
+    changed = [
+        f"{name} {number(mean)}"
+        for name, mean in means.items()
+        if not math.isnan(mean) and mean != evaluation.means.get(name)
+    ]
     return [f"with {what} as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
 
 

@@ -135,7 +135,17 @@ def _words(words: tuple[str, ...]) -> str:
 def _moves(query: ExplainedQuery) -> str:
     if not query.moved:
         return ""
-    rows = [[f"{printable(query.query)}: moved", "by", "grade", "was", "rank", "there was", "there"]]
+    rows = [
+        [
+            f"{printable(query.query)}: moved",
+            "by stage",
+            "grade",
+            "rank before",
+            "rank now",
+            "in that stage before",
+            "now",
+        ]
+    ]
     for move in query.moved:
         places = [move.was, move.rank, move.stage_was, move.stage_rank]
         grade = "?" if move.grade is None else str(move.grade)

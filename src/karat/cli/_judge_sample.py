@@ -14,14 +14,19 @@ from karat.cli._table import emit, printable
 @click.argument("run", default=".", metavar="[RUN|DIR]")
 @click.option("-n", "--n", "count", type=click.IntRange(1), default=100, show_default=True, help="How many answers.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another number draws other answers.")
+@click.option(
+    "--refusals",
+    is_flag=True,
+    help="Draw refused answers and questions without one, too: the judge refusal needs them.",
+)
 @click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(run: str, count: int, seed: int, folder: str | None, output: str, as_json: bool) -> None:
+def command(run: str, count: int, seed: int, refusals: bool, folder: str | None, output: str, as_json: bool) -> None:
     """Write answers of a run for people to label, with the question, the texts and the reference; one record per line.
 
     People fill in "label", from 0 (bad) to 1 (good), and "annotator". What a judge said is not shown, because it sways
-    people. 'karat judge calibrate' takes the file back.
+    people. 'karat judge calibrate' takes the file back. Refused answers are left out: most judges give them no score.
 
     Example: karat judge sample examples/hotel --n 100 -o labels.jsonl
     """
@@ -30,6 +35,9 @@ def command(run: str, count: int, seed: int, folder: str | None, output: str, as
     from karat.schema import to_json
 
     chosen = choose_run(run, folder)
-    report = sample_labels(open_project(chosen.project), chosen.path, Path(output), count=count, seed=seed)
+    project = open_project(chosen.project)
+    report = sample_labels(project, chosen.path, Path(output), count=count, seed=seed, refusals=refusals)
     text = f"{printable(report.output, 200)}: {report.drawn} of {report.answers} answers; fill in label and annotator"
+    if report.refused:
+        text += f"\n{report.refused} are left out: refused, or to questions that have no answer (--refusals draws them)"
     emit(to_json(report) if as_json else text)

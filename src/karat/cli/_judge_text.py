@@ -7,17 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from karat.cli._table import escaped, number, printable, render
+from karat.measures import BLIND
 
 if TYPE_CHECKING:
     from karat.schema import JudgedMeasure, JudgeReport, JudgeSpending
     from karat.schema.judging import JudgeRequest, JudgeRequests, PoolJudging, PreferenceReport
-
-BLIND = {
-    "LexicalSupport": "LexicalSupport compares words: a contradiction in the same words scores high.",
-    "OverlapGrade": "OverlapGrade compares words: a text that repeats the question has the highest grade.",
-    "AnswerSimilarity": "AnswerSimilarity compares vectors: the opposite in the same words scores high.",
-}
-"""What a judge without a model cannot see."""
 
 
 def judge_text(report: JudgeReport) -> str:
@@ -36,7 +30,7 @@ def judge_text(report: JudgeReport) -> str:
         for row in report.measures
         if row.voted
     ]
-    parts += [BLIND[row.measure] for row in report.measures if row.measure in BLIND]
+    parts += [f"{BLIND[row.measure]}." for row in report.measures if row.measure in BLIND]
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
     if report.kept:
         parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")
@@ -70,7 +64,14 @@ def requests_text(shown: JudgeRequests) -> str:
     if not shown.requests:
         return f"{shown.judge} asks no model: {shown.describes}"
     total = len(shown.requests)
-    return "\n\n".join(_show_request(request, i, total) for i, request in enumerate(shown.requests, 1))
+    parts = [_show_request(request, i, total) for i, request in enumerate(shown.requests, 1)]
+    return "\n\n".join([*parts, *_show_probes(shown)])
+
+
+def _show_probes(shown: JudgeRequests) -> list[str]:
+    """Return what is sent before the first request, and when."""
+    titles = ("# once before the first request to a server, to find out how it gives JSON", "# if it refuses that")
+    return [part for title, body in zip(titles, shown.probes, strict=False) for part in (title, json.dumps(body))]
 
 
 def _show_request(request: JudgeRequest, place: int, total: int) -> str:
@@ -112,6 +113,8 @@ def pool_judging_text(report: PoolJudging) -> str:
         f"{escaped(report.annotator)}, {report.kept} had a grade",
         f"grades: {grades}; their source is bootstrapped, and a person's grade of the same pair counts for more",
     ]
+    if report.annotator == "overlap_grade":
+        lines.append(f"{BLIND['OverlapGrade']}: a first look, and no gold.")
     if report.reasons:
         lines.append(f"without a grade: {_describe_reasons(report.reasons)}")
     return "\n".join([*lines, describe_spending(report.spending)])

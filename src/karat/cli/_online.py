@@ -11,6 +11,8 @@ _VERBS = {
     "forget": "karat.cli._online_forget",
     "health": "karat.cli._online_health",
     "ingest": "karat.cli._online_ingest",
+    "record": "karat.cli._online_record",
+    "report": "karat.cli._online_report",
 }
 
 

@@ -27,6 +27,8 @@ from karat.stats import westfall_young
 from karat.systems import RESULT, Inspector, Pipeline, Stages
 
 _FLIPS = 9_999
+_LEAST = 6
+"""How many queries have to change alike for a two-sided p below 0.05, which is 2/64 then."""
 _WORDS_ONLY = ("dense", "expand", "rerank", "mmr")
 """What is off for the lexical floor."""
 
@@ -95,6 +97,7 @@ def ablate(
     parts = _weigh(full, without, bench.measures, seed)
     notes = [] if parts else ["the pipeline has one channel and no stage that could be off"]
     notes += [_describe_unmeasured(unmeasured)] if unmeasured else []
+    notes += _describe_few(full, bench.measures)
     document = AblationDocument(
         project=str(shorten_path(project.config.folder)),
         system=bench.provenance.title,
@@ -107,6 +110,12 @@ def ablate(
     )
     bench.inspector.pipeline.close()
     return document
+
+
+def _describe_few(full: Evaluation, measures: Sequence[str]) -> list[str]:
+    """Return a note on measures that so few queries have that no change of them could be shown."""
+    few = [f"{name} ({n})" for name in measures if (n := full.scores.count(name)) < _LEAST]
+    return [f"too few queries to show any change, so that their rows say nothing: {', '.join(few)}"] if few else []
 
 
 def _describe_unmeasured(measures: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import UNSET
@@ -13,7 +13,7 @@ from karat.evaluation._distances import list_distances
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._scoring import pass_rates, rated_measures
 from karat.measures import count_bands, run_scores
-from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, SuccessRates
+from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, LabelCorrection, SegmentScores, SuccessRates
 
 
 def evaluation_report(
@@ -22,12 +22,14 @@ def evaluation_report(
     per_query: bool = False,
     success: float = 1.0,
     caveats: Sequence[str] = (),
+    by_labels: Mapping[str, LabelCorrection] | None = None,
 ) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
     in any of the repeats, and the share that reached it in all of them. ``caveats`` say what is wrong with the golden
-    set. If the scores have bounds, each measure has the worst and the best mean over all grades of unjudged documents.
+    set. ``by_labels`` has the means of judges that people's labels correct. If the scores have bounds, each measure has
+    the worst and the best mean over all grades of unjudged documents.
     """
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unjudged
@@ -52,6 +54,7 @@ def evaluation_report(
         noise=noise or UNSET,
         trials=_success_rates(evaluation, success) if noise else UNSET,
         wordings=[run_scores(replace(table, bounds=None)).measures for table in evaluation.wordings] or UNSET,
+        by_labels=dict(by_labels) if by_labels else UNSET,
     )
     provenance = evaluation.provenance
     return EvaluationReport(

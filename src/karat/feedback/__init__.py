@@ -15,7 +15,9 @@ from karat.feedback._learning import (
 from karat.feedback._pairs import PairCounts, count_pairs
 from karat.feedback._reading import harvest_log
 from karat.feedback._rebuild import read_sessions, rebuild_sessions
+from karat.feedback._report import report_log, report_sessions
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
+from karat.feedback._summary import summarise_sessions
 
 __all__ = [
     "OUTCOMES",
@@ -42,5 +44,8 @@ __all__ = [
     "list_validations",
     "read_sessions",
     "rebuild_sessions",
+    "report_log",
+    "report_sessions",
+    "summarise_sessions",
     "track_confidence",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from karat.online import LoggedEvent, LoggedQuery
 
@@ -122,8 +122,3 @@ class Oddities:
     def describe(self) -> dict[str, int]:
         """Return the counts that are not 0, by name."""
         return {name: count for name in self.__slots__ if (count := getattr(self, name))}
-
-
-def describe_outcome(event: LoggedEvent) -> dict[str, Any]:
-    """Return how a task ended, as its event says."""
-    return {"value": event.value, **event.attributes}

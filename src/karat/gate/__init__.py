@@ -16,7 +16,7 @@ from karat.gate._comparison import (
     pair_scores,
     scale_of,
 )
-from karat.gate._corrected import lacks_baseline_labels
+from karat.gate._corrected import correct_measures, describe_corrections, lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._growth import describe_growth, list_queries
@@ -47,9 +47,11 @@ __all__ = [
     "compare",
     "compare_all",
     "compare_document",
+    "correct_measures",
     "count_failures",
     "count_refusals",
     "decide",
+    "describe_corrections",
     "describe_growth",
     "describe_moves",
     "describe_rule",

@@ -12,13 +12,13 @@ import numpy as np
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
 from karat.evaluation import UNANSWERED, describe_invented, describe_order, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
-from karat.gate._corrected import find_label_problems
+from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
 from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.gate._unanswered import count_refusals, count_silent
-from karat.measures import ASKED_LESS, ASKED_ONCE
+from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND
 from karat.stats import Outcome, detectable, sample_size
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
 _OF_UNANSWERABLE = ("TrueEmpty", "FalseHits", "RightRefusal")
 """The measures of questions to which the right answer is nothing."""
+_BY_WORDS = "overlap_grade"
+"""The annotator of grades that karat golden judge --by overlap gives."""
 _LOOSE = 0.40
 """Six of ten random documents of the hotel are as near to a question as this, and all are nearer than 0.55."""
 _DECIDED = (
@@ -55,6 +57,8 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *describe_invented(decision.candidate.invented),
         *_find_sample(decision, golden),
         *_find_machines(golden),
+        *_find_blind(decision),
+        *describe_corrections(correct_measures(decision.candidate, decision.baseline)),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),
@@ -121,7 +125,15 @@ def _find_machines(golden: GoldenSet) -> Iterator[str]:
     people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}
     pairs = {(j.query, j.target) for j in golden.judgments}
     if machine := len(pairs - people):
-        yield f"{machine:,} of {len(pairs):,} judged pairs were judged by a machine (bootstrapped), and by no person"
+        words = sum(j.annotator == _BY_WORDS for j in golden.judgments if (j.query, j.target) not in people)
+        by = f"; {words:,} of them by words alone, which give people's grade to one text of five" if words else ""
+        of = f"{len(pairs):,} judged pairs"
+        yield f"{machine:,} of {of} were judged by a machine (bootstrapped), and by no person{by}"
+
+
+def _find_blind(decision: Decision) -> Iterator[str]:
+    """Warn about rules on judges without a model, which have limits that a number does not show."""
+    yield from dict.fromkeys(BLIND[rule.metric] for rule in decision.policy.rules if rule.metric in BLIND)
 
 
 def _find_false_answers(decision: Decision) -> Iterator[str]:

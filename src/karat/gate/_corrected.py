@@ -19,6 +19,7 @@ from karat.gate._limits import check_change, check_number, list_newly_silent, se
 from karat.gate._policy import Policy, Rule
 from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge
+from karat.schema import LabelCorrection
 from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
 from karat.stats.trust import check_draw
 
@@ -235,6 +236,59 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
         low=low if sign > 0 else None, high=-low if sign < 0 else None, limit=margin, p=min(p, 1.0),
         n=difference.labels + difference.judged,
     )  # fmt: skip
+
+
+def correct_measures(candidate: Evaluation, baseline: Evaluation | None) -> dict[str, LabelCorrection]:
+    """Return what labels make of each measure of a run that a judge scored and the project has labels for.
+
+    The numbers are those that rules on the measure use.
+    """
+    corrections = {
+        measure: find_correction(candidate, baseline, Rule(metric=measure, non_inferior=True))
+        for measure in candidate.scores.measures
+        if label_column(measure) in candidate.scores.measures
+    }
+    return {
+        measure: _write(correction, candidate.mean(measure), compared=baseline is not None)
+        for measure, correction in corrections.items()
+        if correction is not None
+    }
+
+
+def _write(correction: Correction, judge: float, *, compared: bool) -> LabelCorrection:
+    mean, change = correction.mean, correction.difference
+    two_sided = None if change is None else min(1.0, 2 * min(change.p_below, change.p_above))
+    return LabelCorrection(
+        labels=0 if mean is None else mean.labels,
+        judge=_null(judge),
+        mean=None if mean is None else mean.mean,
+        low=None if mean is None else _null(mean.low),
+        high=None if mean is None else _null(mean.high),
+        baseline=None if change is None else correction.before,
+        difference=None if change is None else change.mean,
+        difference_low=None if change is None else _null(change.low),
+        difference_high=None if change is None else _null(change.high),
+        p=two_sided,
+        problem=correction.change_problem if compared else correction.problem,
+    )
+
+
+def _null(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def describe_corrections(corrections: Mapping[str, LabelCorrection]) -> list[str]:
+    """Return for each measure that labels correct both numbers, the judge's and the corrected one, in a sentence."""
+    sentences = []
+    for measure, own in corrections.items():
+        if own.mean is not None:
+            judge = "nothing" if own.judge is None else f"{own.judge:.4f}"
+            interval = "" if own.low is None or own.high is None else f" ({own.low:.4f} to {own.high:.4f})"
+            sentences.append(
+                f"{measure}: the judge alone says {judge}; corrected by {own.labels} labels it is "
+                f"{own.mean:.4f}{interval}, which its rules use"
+            )
+    return sentences
 
 
 def find_label_problems(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> list[str]:

@@ -19,6 +19,7 @@ from karat.gate._limits import (
     check_number,
     defer,
     explain_missing,
+    explain_untestable,
     fail_missing,
     note_silent,
     read_number,
@@ -101,7 +102,9 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
         *_correct_limits(check_limits(candidate, baseline, policy, raw), policy, corrections),
         *_run_tests(count_refusals(candidate, baseline, whole=True), baseline, policy, seed, corrections),
     ]
+    rules = {rule.name: rule for rule in policy.rules}
     checks = [explain_missing(check, judges.get(check.metric, "")) for check in checks]
+    checks = [explain_untestable(check, rules.get(check.name), raw) for check in checks]
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
     checks = [note_silent(check, candidate, baseline) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]

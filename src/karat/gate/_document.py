@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from karat.core import GoldenSet, Measure
@@ -22,6 +23,7 @@ from karat.gate._comparison import (
     pair_scores,
     shared_measures,
 )
+from karat.gate._corrected import correct_measures
 from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
@@ -132,10 +134,11 @@ def _pair(
 ) -> ComparedPair:  # fmt: skip
     baseline, candidate = evaluations[pair.baseline], evaluations[pair.candidate]
     similarities = _similarities(candidate, baseline)
+    by_labels = correct_measures(candidate, baseline)
     document = ComparedPair(
         baseline=label(pair.baseline),
         candidate=label(pair.candidate),
-        measures=tuple(map(_measure, pair.measures)),
+        measures=tuple(replace(_measure(test), by_labels=by_labels.get(test.measure, UNSET)) for test in pair.measures),
         segments=tuple(map(_measure, pair.segments)),
         changes=tuple(
             SystemChange(key=key, now=now, was=was)

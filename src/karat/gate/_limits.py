@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
 from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
 from karat.gate._unanswered import count_refusals, count_silent, describe_silent, list_silent
-from karat.measures import interpolate
+from karat.measures import NOT_FOR, UNTESTABLE, interpolate
 from karat.stats import Outcome
 
 _NOT_MEASURED = ", and what is not measured does not pass"
@@ -222,6 +223,36 @@ def fail_missing(
         metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
         reason=f"{reason}{_NOT_MEASURED}",
     )  # fmt: skip
+
+
+def explain_untestable(check: Check, rule: Rule | None, candidate: Evaluation) -> Check:
+    """Return a check without a number that says so if the golden set has nothing to test; the rule says what that is.
+
+    What would be tested is not there, whatever the system returns.
+    """
+    why = "" if rule is None or not check.reason.endswith(_NOT_MEASURED) else _find_untestable(candidate, rule)
+    if not why or rule is None:
+        return check
+    reason = f"the rule has nothing to test here: {why}"
+    if rule.on_untestable == "fail":
+        return replace(check, reason=f"{reason}{_NOT_MEASURED}")
+    return replace(check, reason=reason, outcome=Outcome.INCONCLUSIVE)
+
+
+def _find_untestable(candidate: Evaluation, rule: Rule) -> str:
+    """Return what the golden set lacks, so that no run has a number for a rule; "" if it does not lack anything."""
+    if rule.must_show is not None:
+        return "" if candidate.must_show else "no must-show documents"
+    scores = candidate.scores
+    if rule.metric not in scores.columns:
+        return ""
+    queries = select_queries(rule, candidate.segments)
+    rows = [scores.rows[query] for query in (scores.queries if queries is None else queries) if query in scores.rows]
+    codes = Counter(scores.codes[rows, scores.columns[rule.metric]].tolist())
+    reasons = {scores.reasons[code - 1]: count for code, count in codes.items() if code}
+    if 0 in codes or not UNTESTABLE.issuperset(reasons):
+        return ""
+    return max((reason for reason in reasons if reason not in NOT_FOR), key=reasons.__getitem__, default="")
 
 
 def explain_missing(check: Check, why: str) -> Check:

@@ -16,6 +16,7 @@ from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
 OnUnjudged = Literal["ignore", "bounds"]
+OnUntestable = Literal["fail", "inconclusive"]
 DISTANCES: Mapping[str, float] = {"delta_s.median": 0.5, "delta_s.p90": 0.9, "delta_s.max": 1.0}
 """Quantiles over all answers of the distance between a question and what its answer cites, and the share of each."""
 CITED = "CiteDeltaS"
@@ -69,6 +70,8 @@ class Rule:
     """How much better than the baseline's the mean has to be."""
     significant_drop: bool = False
     non_inferior: bool = False
+    on_untestable: OnUntestable = "fail"
+    """What the outcome is if the golden set has nothing that the metric could be about, such as tiers."""
 
     def __post_init__(self) -> None:
         values = [getattr(self, name) for name in (*LIMITS, *TESTS)]
@@ -203,7 +206,9 @@ def describe_rule(rule: Rule) -> str:
         if (limit := getattr(rule, name)) is not None
     ]
     parts += ["no significant drop beyond the tolerated one"] if rule.significant_drop else []
-    return ", ".join([*parts, *(["not worse than tolerated"] if rule.non_inferior else [])])
+    parts += ["not worse than tolerated"] if rule.non_inferior else []
+    parts += ["inconclusive if the golden set has nothing to test"] if rule.on_untestable == "inconclusive" else []
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

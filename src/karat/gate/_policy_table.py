@@ -23,6 +23,7 @@ from karat.gate._policy import (
     Must,
     OnInconclusive,
     OnUnjudged,
+    OnUntestable,
     Policy,
     Rule,
     describe_rule,
@@ -305,6 +306,7 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
         if not isinstance(table.get(name, False), bool):
             raise UsageError(f"{name} = {shorten(table[name])} of {shorten(metric)[1:-1]}; write true or false")
         values[name] = table.get(name, False)
+    values["on_untestable"] = _read_choice(table, "on_untestable", "fail", get_args(OnUntestable))
     if is_measure(metric):
         metric = _read_measure(metric)
     elif metric.startswith(SCORED):

@@ -30,7 +30,7 @@ from karat.measures._distances import count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._judged import JUDGE_FAILED, JUDGED, is_excused
+from karat.measures._judged import BLIND, JUDGE_FAILED, JUDGED, is_excused
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -43,6 +43,7 @@ from karat.measures._score import (
 from karat.measures._stability import ASKED_LESS, ASKED_ONCE, STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trusted import LAPSED, name_judge
+from karat.measures._untestable import NOT_FOR, UNTESTABLE
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -55,6 +56,7 @@ __all__ = [
     "ANSWERABLE",
     "ASKED_LESS",
     "ASKED_ONCE",
+    "BLIND",
     "CONVENTIONS",
     "FORMATS",
     "HIT_FIELDS",
@@ -62,6 +64,7 @@ __all__ = [
     "JUDGED_ONLY",
     "JUDGE_FAILED",
     "LAPSED",
+    "NOT_FOR",
     "REL",
     "SILENT",
     "STAGE_SCORES",
@@ -70,6 +73,7 @@ __all__ = [
     "TRACE_KEYS",
     "UNANSWERABLE",
     "UNKNOWN_TEXT",
+    "UNTESTABLE",
     "Alignment",
     "Bound",
     "Conventions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.core import Citation, GoldenSet, Hit, Parameter, Target, Trace
+from karat.core import Citation, GoldenSet, Hit, Parameter, Target, Trace, document_of
 from karat.measures._evidence import NOTHING, Asked
 
 NO_ANSWER = "no answer recorded"
@@ -56,11 +56,13 @@ def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
 
 
 def _locate(citation: Citation, hit: Hit | None) -> Target:
-    if hit is None or citation.span or citation.section or citation.block:
-        return Target(
-            document=citation.document, section=citation.section, block=citation.block, span=citation.span
-        )  # fmt: skip
-    return part_of(hit)
+    if hit is None or citation.document not in (hit.document, document_of(citation.id)):
+        document = citation.document
+    elif citation.span or citation.section or citation.block:
+        document = hit.document  # which a citation of a chunk by its id need not name
+    else:
+        return part_of(hit)
+    return Target(document=document, section=citation.section, block=citation.block, span=citation.span)
 
 
 def part_of(hit: Hit) -> Target:

@@ -92,6 +92,11 @@ class Evidence:
         return frozenset(stale | {name for name, key, time in dated if time < latest[key]})
 
     @cached_property
+    def tiers(self) -> frozenset[str]:
+        """The tiers that documents of the golden set have."""
+        return frozenset(document.tier for document in self.golden.documents)
+
+    @cached_property
     def has_answers(self) -> bool:
         """Whether any question was answered or refused, in any wording or repeat."""
         traces = chain(self.traces.values(), *self.variants.values())

@@ -6,6 +6,8 @@ either, and counts in the gate as what was lost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from karat.core import MEASURES, Parameter
 from karat.measures._cited import NO_CLAIM, NO_WORDS, REFUSED
 from karat.measures._evidence import NOTHING, Asked, trace_measure
@@ -32,6 +34,14 @@ def is_excused(reason: str) -> bool:
     return reason in _EXCUSED
 
 
+BLIND: Mapping[str, str] = {
+    "LexicalSupport": "LexicalSupport compares words: a contradiction in the same words scores high; its AUROC "
+    "against people is .67 to .97 on six sets",
+    "OverlapGrade": "OverlapGrade compares words: a text that repeats the question has the highest grade; it gives "
+    "people's grade to one text of five, and its AUROC against them is .64",
+    "AnswerSimilarity": "AnswerSimilarity compares vectors: the opposite in the same words scores high",
+}
+"""What a judge without a model cannot see, and how far it agrees with people (docs/judge.md, benchmarks/judges)."""
 _NAME = Parameter(name="name", kind="str", default="", help="the name of the rubric")
 
 

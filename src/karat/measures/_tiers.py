@@ -8,6 +8,7 @@ from karat.measures._measure import REL
 from karat.measures._memory import TIER_WEIGHTS
 
 NO_TIER = "no result of this tier"
+NO_SUCH_TIER = "no document of this tier in the golden set"
 _NAMES = tuple(TIER_WEIGHTS)
 _TIER = Parameter(name="tier", kind="str", default="critical", choices=_NAMES, help="the tier of the results")
 _BELOW = Parameter(name="below", kind="str", default="important", choices=_NAMES, help="the tier to compare with")
@@ -32,6 +33,8 @@ def tier_precision(asked: Asked, k: int, *, rel: int, tier: str) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["TierP@5"], traces={"q": trace}).mean()
     {'TierP@5': 0.5}
     """
+    if tier not in asked.evidence.tiers:
+        return NO_SUCH_TIER
     of_tier = [name for name in asked.documents(k) if asked.document(name).tier == tier]
     relevant = set(asked.relevant(rel))
     return sum(name in relevant for name in of_tier) / len(of_tier) if of_tier else NO_TIER
@@ -58,5 +61,5 @@ def tier_gap(asked: Asked, k: int, *, rel: int, tier: str, below: str) -> float 
     """
     upper, lower = (tier_precision(asked, k, rel=rel, tier=name) for name in (tier, below))
     if isinstance(upper, str) or isinstance(lower, str):
-        return NO_TIER
+        return NO_SUCH_TIER if NO_SUCH_TIER in (upper, lower) else NO_TIER
     return float(upper - lower)

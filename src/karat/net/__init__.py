@@ -3,14 +3,13 @@
 from karat.net._client import (
     Busy,
     Client,
-    Endpoint,
     NotAService,
     Unreachable,
     encode_json,
     find_message,
     parse_retry_after,
-    read_variable,
 )
+from karat.net._endpoint import Endpoint, read_variable
 from karat.net._loop import describe_error, resolve
 from karat.net._package import find_version, require_package
 from karat.net._secrets import (

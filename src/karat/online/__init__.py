@@ -1,12 +1,12 @@
 """Live traffic: a log of queries and of what people did with what came back."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from karat.online._asked import Asked
-from karat.online._follow import follow
-from karat.online._forget import forget
-from karat.online._health import check_health
 from karat.online._ingest import Ingested, ingest
 from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
-from karat.online._middleware import LogMiddleware
 from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,
@@ -24,8 +24,15 @@ from karat.online._records import (
     Reader,
     Record,
 )
-from karat.online._retention import Retention, expire
 from karat.online._stored import LogReader, read_log
+
+if TYPE_CHECKING:
+    from karat.online._follow import follow
+    from karat.online._forget import forget
+    from karat.online._health import check_health
+    from karat.online._middleware import LogMiddleware
+    from karat.online._retention import Retention, expire
+    from karat.online._runs import RunKind, record_report, record_run
 
 __all__ = [
     "EVENT_KINDS",
@@ -49,6 +56,7 @@ __all__ = [
     "Record",
     "Redaction",
     "Retention",
+    "RunKind",
     "check_health",
     "expire",
     "follow",
@@ -56,4 +64,25 @@ __all__ = [
     "ingest",
     "open",
     "read_log",
+    "record_report",
+    "record_run",
 ]
+
+# Imported on first use: a host that only logs needs none of it.
+_HOME = {
+    "follow": "_follow",
+    "forget": "_forget",
+    "check_health": "_health",
+    "LogMiddleware": "_middleware",
+    **dict.fromkeys(("Retention", "expire"), "_retention"),
+    **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"karat.online.{_HOME[name]}"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from msgspec import convert
 
 from karat.core import Hit, document_of, unwrap
 from karat.online._records import LoggedHit
+
+_TEXT, _FLOATS = frozenset((str,)), frozenset((float,))
+_CHUNK = ":chunk:"
 
 
 class NotHits(Exception):
@@ -60,8 +64,13 @@ def to_hit(value: Any, rank: int) -> LoggedHit:
 
 def _make(id: Any, rank: int, score: Any) -> LoggedHit:
     text = id if type(id) is str else str(unwrap(id))
-    document = document_of(text) if ":" in text else text
-    return LoggedHit(document, rank, to_float(score), chunk="" if document == text else text)
+    document, chunk = text, ""
+    if (cut := text.rfind(_CHUNK)) > 0:  # what document_of does, without a regular expression for each hit
+        number = text[cut + len(_CHUNK) :]
+        if number.isdecimal() and number.isascii():
+            document, chunk = text[:cut], text
+    value = score if type(score) is float and isfinite(score) else to_float(score)
+    return LoggedHit(document, rank, value, (), None, "", chunk)
 
 
 def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:
@@ -96,19 +105,31 @@ def to_floats(values: Any) -> dict[str, float]:
     """Return the finite numbers of a mapping by name."""
     if not values:
         return {}
+    if type(values) is dict and _are_plain(values):
+        return values
     numbers = ((to_text(name), to_float(value)) for name, value in dict(values).items())
     return {name: number for name, number in numbers if number is not None}
+
+
+def _are_plain(values: dict[Any, Any]) -> bool:
+    """Return whether a mapping has finite numbers by name, as nearly always, without a call for each."""
+    numbers = values.values()
+    return (
+        _TEXT.issuperset(map(type, values)) and _FLOATS.issuperset(map(type, numbers)) and all(map(isfinite, numbers))
+    )
 
 
 def to_channels(values: Any) -> dict[str, tuple[str, ...]]:
     """Return the ids that each channel returned, best first."""
     if not values:
         return {}
-    return {to_text(name): tuple(map(_id_of, _list(listed))) for name, listed in dict(values).items()}
+    return {to_text(name): _list_ids(listed) for name, listed in dict(values).items()}
 
 
-def _list(values: Any) -> Any:
-    return [hit.id for hit in to_hits(values)] if isinstance(values, Mapping) else values
+def _list_ids(values: Any) -> tuple[str, ...]:
+    if isinstance(values, list | tuple) and _TEXT.issuperset(map(type, values)):  # as nearly always: no call for each
+        return tuple(values)
+    return tuple([hit.id for hit in to_hits(values)] if isinstance(values, Mapping) else map(_id_of, values))
 
 
 def to_ids(values: Any) -> tuple[str, ...]:

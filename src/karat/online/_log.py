@@ -185,14 +185,14 @@ class Log:
     def write(self, draft: Draft) -> None:
         """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted."""
         try:
-            if _is_huge(draft):
-                self._journal.drop("too_large")
-                return
             self._hide(draft)
             try:
                 payload = encode_draft(draft)
             except UnicodeEncodeError:  # half of a surrogate pair somewhere
                 payload = encode_draft(replace_halves(draft))
+        except _TooLarge:
+            self._journal.drop("too_large")
+            return
         except Exception as error:
             self._journal.drop("encode", error)
             return
@@ -213,13 +213,11 @@ class Log:
             if user := to_text(draft.user):
                 draft.user = hash_id(key, "user", user)
         if type(draft) is QueryDraft:
-            draft.text = to_text(draft.text)
-            if redact is not None:
-                draft.text = redact(draft.text)
-                if draft.error:
-                    draft.error = redact(to_text(draft.error))
-                if draft.answer is not None:
-                    draft.answer = redact(to_text(draft.answer))
+            draft.text = _redact(redact, draft.text)
+            if draft.error:
+                draft.error = _redact(redact, draft.error)
+            if draft.answer is not None:
+                draft.answer = _redact(redact, draft.answer)
         if redact is not None and draft.attributes:
             draft.attributes = redact.clean(draft.attributes)
 
@@ -241,10 +239,15 @@ class Log:
         return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
 
 
-def _is_huge(draft: Draft) -> bool:
-    """Return whether a text is too long for a record; looking through it would keep the host waiting."""
-    texts = (draft.text, draft.answer) if type(draft) is QueryDraft else ()
-    return any(type(text) is str and len(text) > LARGEST for text in texts)
+class _TooLarge(Exception):
+    """A text that is longer than a record may be; looking through it would keep the host waiting."""
+
+
+def _redact(redact: Redaction | None, value: Any) -> str:
+    text = to_text(value)
+    if len(text) > LARGEST:
+        raise _TooLarge
+    return text if redact is None else redact(text)
 
 
 def _find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:

@@ -193,7 +193,7 @@ def find_frame(data: bytes) -> int:
     After a loss of power a page may be missing before others that are there.
     """
     size = len(data)
-    for start in range(8, size - 8, 8):
+    for start in range(8, len(data.rstrip(b"\0")) - 8, 8):
         length = _LENGTH.unpack_from(data, start)[0]
         if 0 < length <= min(LARGEST, size - start - 8):
             payload = data[start + 8 : start + 8 + length]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from karat.projects._gating import (
         GateResult,
         baseline_path,
+        correct_by_labels,
         find_baseline,
         find_project,
         gate_run,
@@ -49,6 +50,7 @@ __all__ = [
     "check_row",
     "choose_settings",
     "compare_runs",
+    "correct_by_labels",
     "describe_failure",
     "evaluate",
     "explain",
@@ -100,6 +102,7 @@ _HOME = {
         (
             "GateResult",
             "baseline_path",
+            "correct_by_labels",
             "find_baseline",
             "find_project",
             "gate_run",

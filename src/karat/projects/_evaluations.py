@@ -15,6 +15,7 @@ from karat.projects._project import Project, open_project
 from karat.projects.saved_runs import find_run
 from karat.runs import read_any_run
 
+_BESIDE = ("PeopleLabel", "JudgeNoise")  # what says how far a judge can be trusted is no measure of the system
 _CLASSES = "RR"  # needed for the classes of changed lists, whatever the measures are
 
 
@@ -98,7 +99,11 @@ def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures
     if names:
         return names
     if baselines:
-        shared = [name for name in baselines[0].means if all(name in baseline.means for baseline in baselines)]
+        shared = [
+            name
+            for name in baselines[0].means
+            if all(name in baseline.means for baseline in baselines) and Measure.parse(name).name not in _BESIDE
+        ]
         if not shared:
             raise InputError("the baselines have no measure in common")
         return shared

@@ -17,6 +17,8 @@ from karat.gate import (
     Decision,
     Policy,
     Uncertainty,
+    correct_measures,
+    count_failures,
     decide,
     describe_uncertainty,
     find_caveats,
@@ -28,6 +30,7 @@ from karat.gate import (
 from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.measures import JUDGED, name_judge
 from karat.projects._project import Project, open_project
+from karat.schema import LabelCorrection
 from karat.schema.judging import UncertaintyRow
 
 BASELINE = "baseline.json"
@@ -157,6 +160,16 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = (), *, ca
     require_complete(project.golden, run)
     run, trusted = _add_trust(project, run, measures := tuple(dict.fromkeys(measures)))
     return score_run(project.golden, run, (*measures, *trusted) or None, cache=cache, **project.scoring)
+
+
+def correct_by_labels(project: Project, run: Run, measures: Iterable[str] = ()) -> dict[str, LabelCorrection]:
+    """Return what people's labels make of the judged measures of a run, as a gate would see them; {} without labels."""
+    judged = [name for name in dict.fromkeys(measures) if name_judge(name) in project.config.judges.labels]
+    if not judged:
+        return {}
+    run, trusted = _add_trust(project, run, judged)
+    evaluation = score_run(project.golden, run, (*judged, *trusted), **project.scoring)
+    return correct_measures(count_failures(evaluation), None)
 
 
 def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run, list[str]]:

@@ -13,7 +13,16 @@ from msgspec import UNSET, structs
 
 from karat.core import GoldenSet, Run, Trace
 from karat.evaluation import Evaluation, deepest_cutoff, find_bounds, find_floor, system_changes
-from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
+from karat.gate import (
+    Check,
+    Comparison,
+    compare,
+    correct_measures,
+    describe_moves,
+    find_movers,
+    lower_is_better,
+    make_generator,
+)
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows, query_standings
 from karat.projects._segment_rows import segment_rows
@@ -66,6 +75,7 @@ def report_document(
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
+    by_labels = correct_measures(decision.candidate, decision.baseline)
     comparisons, movers = {} if brief else _compare(candidate, before), _movers(result, _NAMED if brief else None)
     bounds = {} if brief else find_bounds(candidate, golden, _find_checked(decision.checks))
     document = DecisionDocument(
@@ -78,8 +88,13 @@ def report_document(
         golden=_golden(candidate, golden),
         baseline=_baseline(result),
         measures=tuple(
-            _name_measure(result, name) if brief else _measure(result, name, comparisons.get(name), bounds.get(name))
-            for name in candidate.means
+            structs.replace(row, by_labels=by_labels.get(row.name, UNSET))
+            for row in (
+                _name_measure(result, name)
+                if brief
+                else _measure(result, name, comparisons.get(name), bounds.get(name))
+                for name in candidate.means
+            )
         ),
         checks=tuple(map(check_row, decision.checks)),
         caveats=tuple(result.caveats),

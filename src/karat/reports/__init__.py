@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from karat.reports._junit import render_junit
     from karat.reports._latex import render_latex
     from karat.reports._markdown import render_markdown
+    from karat.reports._online import describe_traffic, format_rate, list_traffic_facts, render_online_html
     from karat.reports._patterns import hints
     from karat.reports._policy import describe_policy
     from karat.reports._recommendations import RULES
@@ -52,11 +53,14 @@ __all__ = [
     "decision_schema",
     "defuse",
     "describe_policy",
+    "describe_traffic",
     "escaped",
     "explain_checks",
+    "format_rate",
     "hints",
     "is_observed_drop",
     "iterate_json",
+    "list_traffic_facts",
     "number",
     "printable",
     "quantity",
@@ -70,6 +74,7 @@ __all__ = [
     "render_junit",
     "render_latex",
     "render_markdown",
+    "render_online_html",
     "render_refusal",
     "render_sparklines",
     "render_summary",
@@ -92,6 +97,7 @@ _HOME = {
     "render_junit": "_junit",
     "render_latex": "_latex",
     "render_markdown": "_markdown",
+    **dict.fromkeys(("describe_traffic", "format_rate", "list_traffic_facts", "render_online_html"), "_online"),
     "hints": "_patterns",
     "describe_policy": "_policy",
     "RULES": "_recommendations",

@@ -13,6 +13,7 @@ from karat.reports._words import (
     describe_reason,
     format_change,
     format_difference,
+    format_mean,
     format_number,
     format_value,
     name_check,
@@ -98,4 +99,4 @@ def _verdict(document: DecisionDocument) -> str:
 def _mean(measure: MeasureRow) -> str:
     whole = f", over all questions {format_number(measure.mean)}" if measure.is_partial else ""
     change = "" if measure.comparison is None else f" ({format_difference(measure.comparison.difference)}{whole})"
-    return f"{clean(measure.name)} {format_number(measure.current)}{change}"
+    return f"{clean(measure.name)} {format_mean(measure)}{change}"

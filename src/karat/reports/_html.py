@@ -52,10 +52,10 @@ def render_html(document: DecisionDocument) -> str:
     from which the script makes text nodes only. The content security policy allows no other script or style, and no
     requests.
     """
-    style, early, script = _asset("report.css"), _asset("theme.js"), "".join(map(_asset, _SCRIPTS))
+    style, early, script = read_asset("report.css"), read_asset("theme.js"), "".join(map(read_asset, _SCRIPTS))
     policy = (
-        f"default-src 'none'; script-src {_hash(early)} {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hash_source(early)} {hash_source(script)}; style-src {hash_source(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -87,11 +87,13 @@ open this file in a browser.</p></noscript></div>
 """
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return a style or script of the report."""
     return files("karat.reports").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def hash_source(text: str) -> str:
+    """Return what a content security policy calls a style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -108,7 +110,8 @@ def _json(value: object) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _text(value: object) -> str:
+def escape_text(value: object) -> str:
+    """Return a text that cannot act as markup, nor change the direction of writing."""
     return html.escape(_ACTING.sub("\ufffd", str(value)))
 
 
@@ -126,7 +129,7 @@ def _sanitise(value: object) -> object:
 
 def _title(document: DecisionDocument) -> str:
     outcome = name_outcome(document).partition(",")[0].capitalize()
-    return f"{outcome}: {_text(document.run.shown)} on {_text(document.golden.name)}"
+    return f"{outcome}: {escape_text(document.run.shown)} on {escape_text(document.golden.name)}"
 
 
 def _verdict(document: DecisionDocument) -> str:
@@ -134,13 +137,13 @@ def _verdict(document: DecisionDocument) -> str:
     word, _, effect = name_outcome(document).partition(", ")
     if outcome == "pass" and find_observed_drops(document):
         outcome = "inconclusive"  # its colour and sign: a drop beyond the tolerance has no green tick
-    facts = "".join(f"<div><dt>{name}</dt><dd>{_text(fact)}</dd></div>" for name, fact in _facts(document))
+    facts = "".join(f"<div><dt>{name}</dt><dd>{escape_text(fact)}</dd></div>" for name, fact in _facts(document))
     return f"""<section class="verdict {_TONES.get(outcome, outcome)}" aria-labelledby="verdict">
 <div class="said">
 <h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS[outcome]}</span> \
-{_text(word.capitalize())}</h1>
-{f'<p class="effect">{_text(effect)}</p>' if effect else ""}
-<p class="lead">{_text(_lead(document))}</p>
+{escape_text(word.capitalize())}</h1>
+{f'<p class="effect">{escape_text(effect)}</p>' if effect else ""}
+<p class="lead">{escape_text(_lead(document))}</p>
 {_changes(document.baseline)}
 </div>
 <dl class="facts">{facts}</dl>
@@ -184,10 +187,10 @@ def _changes(baseline: BaselineFacts | None) -> str:
     if baseline is None or not baseline.changes:
         return ""
     if systems := name_other_system(baseline.changes):
-        now, was = map(_text, systems)
+        now, was = map(escape_text, systems)
         return f"<h2>Changed since the baseline</h2><p>Another system: <b>{now}</b>, was {was}.</p>"
     shown = "".join(
-        f"<li><code>{_text(change.key)}</code> {_value(_shorten(change.was))} <span aria-label='became'>→</span> "
+        f"<li><code>{escape_text(change.key)}</code> {_value(_shorten(change.was))} <span aria-label='became'>→</span> "
         f"<b>{_value(_shorten(change.now))}</b></li>"
         for change in baseline.changes[:_CHANGES]
     )
@@ -202,7 +205,7 @@ def _shorten(value: object) -> object:
 
 def _value(value: object) -> str:
     text = value if isinstance(value, str) else "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return _text((text or "empty") if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…")
+    return escape_text((text or "empty") if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…")
 
 
 def _checks(document: DecisionDocument) -> str:
@@ -229,26 +232,28 @@ def _group(outcome: str, items: Sequence[str]) -> str:
 
 
 def _check(check: CheckRow) -> str:
-    outcome, name = check.outcome, _text(name_check(check))
+    outcome, name = check.outcome, escape_text(name_check(check))
     if check.query:
         address = quote(_ACTING.sub("\ufffd", check.query), safe="")
         name = f'<a href="#q={address}">{name}</a>'
     return (
         f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'
-        f'<span class="what"><b>{name}</b> {_text(describe_rule(check))}</span> '
-        f'<span class="why">{_text(describe_reason(check))}</span></li>'
+        f'<span class="what"><b>{name}</b> {escape_text(describe_rule(check))}</span> '
+        f'<span class="why">{escape_text(describe_reason(check))}</span></li>'
     )
 
 
 def _warnings(document: DecisionDocument) -> str:
-    return "".join(f'<p class="callout" role="alert">{_text(warning)}</p>\n' for warning in list_warnings(document))
+    return "".join(
+        f'<p class="callout" role="alert">{escape_text(warning)}</p>\n' for warning in list_warnings(document)
+    )
 
 
 def _caveats(document: DecisionDocument) -> str:
     caveats = list_other_caveats(document)
     if not caveats:
         return ""
-    shown = "".join(f"<li>{_text(text)}</li>" for text in caveats)
+    shown = "".join(f"<li>{escape_text(text)}</li>" for text in caveats)
     return f"""<section id="caveats" class="callout" aria-labelledby="caveats-title">
 <h2 id="caveats-title">Read with care</h2>
 <ul>{shown}</ul>
@@ -266,10 +271,14 @@ def _about(document: DecisionDocument) -> str:
         facts["baseline"] = {key: getattr(baseline, key) or "no" for key in ("name", "recorded", "forced")}
         if changes := [(change.key, _value(change.was), _value(change.now)) for change in baseline.changes]:
             tables.append(_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes))
-    if bounds := [(name, *map(_text, cells)) for name, *cells in list_bounds(document)]:
-        tables.append(_table("Unjudged documents", BOUNDS, bounds) + f'<p class="caption">{_text(NOTE_BOUNDS)}</p>')
-    if floor := [(name, *map(_text, cells)) for name, *cells in list_floor(document)]:
-        tables.append(_table("Lexical floor", FLOOR, floor) + f'<p class="caption">{_text(note_floor(document))}</p>')
+    if bounds := [(name, *map(escape_text, cells)) for name, *cells in list_bounds(document)]:
+        tables.append(
+            _table("Unjudged documents", BOUNDS, bounds) + f'<p class="caption">{escape_text(NOTE_BOUNDS)}</p>'
+        )
+    if floor := [(name, *map(escape_text, cells)) for name, *cells in list_floor(document)]:
+        tables.append(
+            _table("Lexical floor", FLOOR, floor) + f'<p class="caption">{escape_text(note_floor(document))}</p>'
+        )
     parts = {
         "Run, golden set and baseline": facts,
         "System": run.system,
@@ -289,7 +298,7 @@ def _about(document: DecisionDocument) -> str:
 def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a folded table. The first cell of a row is text, the others are markup."""
     body = "".join(
-        f'<tr><th scope="row"><code>{_text(first)}</code></th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        f'<tr><th scope="row"><code>{escape_text(first)}</code></th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
         for first, *rest in rows
     )
     head = "".join(f'<th scope="col">{head}</th>' for head in heads)

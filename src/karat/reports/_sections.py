@@ -24,6 +24,7 @@ from karat.reports._words import (
     describe_reason,
     describe_rule,
     format_difference,
+    format_mean,
     format_number,
     format_part,
     format_percent,
@@ -127,7 +128,7 @@ def format_measures(document: DecisionDocument) -> str:
     rows = [
         [
             markdown(measure.name),
-            format_number(measure.current),
+            format_mean(measure),
             format_number(measure.baseline),
             *([format_number(measure.mean)] if partial else []),
             "-" if measure.floor is None else f"{measure.floor:g}",

@@ -7,10 +7,12 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from karat.core import format_ms, shorten_digest
 
 if TYPE_CHECKING:
-    from karat.schema import CheckRow, SystemChange
+    from karat.schema import CheckRow, MeasureRow, SystemChange
 
 _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -49,6 +51,13 @@ def format_number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def format_mean(measure: MeasureRow) -> str:
+    """Return the mean that stands beside the baseline's; a judge's with what people's labels make of it."""
+    shown = format_number(measure.current)
+    by_labels = None if measure.by_labels is UNSET else measure.by_labels.mean
+    return shown if by_labels is None else f"{shown} (by labels {format_number(by_labels)})"
 
 
 def format_difference(value: float | None) -> str:

@@ -36,7 +36,7 @@ def read_details(row: Row, read_hits: Callable[[Row, str], tuple[Hit, ...]]) -> 
         "stages": tuple(_read_stage(stage, read_hits) for stage in row.rows("stages")),
         "context": _read_context(row),
         "answer": row.text("answer", default=""),
-        "citations": tuple(_read_citation(citation) for citation in row.rows("answer_citations", "citations")),
+        "citations": _read_citations(row),
         "refused": row.flag("refused", default=False),
         "telemetry": {
             **row.mapping("telemetry"),
@@ -101,6 +101,13 @@ def _read_context(row: Row) -> Context:
     if nested is not None:
         nested.close()
     return context
+
+
+def _read_citations(row: Row) -> tuple[Citation, ...]:
+    """Return what an answer cites: records, or ids of chunks, as blocks' contract of an answer has them."""
+    records = tuple(_read_citation(citation) for citation in row.rows("answer_citations", "citations"))
+    chunks = [row.nested({"id": chunk}, f"cited_chunks[{i}]") for i, chunk in enumerate(row.list("cited_chunks"))]
+    return (*records, *map(_read_citation, chunks))
 
 
 def _read_citation(row: Row) -> Citation:

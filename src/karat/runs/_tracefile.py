@@ -25,6 +25,7 @@ from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
 from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS
 from karat.runs._parts import Part, Parts
+from karat.runs._trace_answers import ANSWER_EVENT, Record, describe_events, join_answers, place_citations
 from karat.runs._trace_details import read_channels, read_details, read_latencies
 from karat.schema import LONGEST
 from karat.traces import TRACE_EVENT, sum_times
@@ -52,21 +53,14 @@ class ForeignRun:
     """What was assumed about k, if the file does not say it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Record:
-    """The answer of a row, before wordings and seeds are numbered."""
-
-    line: int | None  # and not the row: of a large file that would keep all of it
-    trace: Trace
-    paraphrase: int | None
-    seed: int | None
-
-
 def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     """Return the answers of a trace file, or raise an error that lists all of its mistakes."""
     reading, rows = Reading(), _Rows(golden)
     records = [record for row in reading.jsonl(path) if (record := rows.read_record(row)) is not None]
-    reading.errors += rows.conflicts()
+    records, notes = join_answers(records, rows.answers)
+    placed = list(place_citations(records, rows.parts, str(path)))
+    records = [record for record in placed if isinstance(record, Record)]
+    reading.errors += [*rows.conflicts(), *(error for error in placed if isinstance(error, InputError))]
     reading.finish()
     expected = [record for record in records if record.trace.query in rows.queries]
     seeds = sorted({record.seed for record in expected}, key=lambda seed: -1 if seed is None else seed)
@@ -80,7 +74,7 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
         traces[key] = replace(record.trace, paraphrase=paraphrase, repeat=key[2])
     reading.finish()
     comparable = rows.normaliser in ("", golden.normaliser)
-    for note in (*rows.notes(), *wordings.notes(), *_note_uneven(traces)):
+    for note in (*rows.notes(), *notes, *wordings.notes(), *_note_uneven(traces)):
         reading.note(f"{path}: {note}")
     return ForeignRun(
         traces=tuple(traces.values() if comparable else map(_without_spans, traces.values())),
@@ -95,7 +89,7 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     )
 
 
-def _repeated(record: _Record, source: str) -> InputError:
+def _repeated(record: Record, source: str) -> InputError:
     seed = "" if record.seed is None else f" and with seed {record.seed}"
     problem = f"query {shorten(record.trace.query)} is answered twice in the same words{seed}"
     hint = "keep one of them, or give each its own 'seed', a whole number"
@@ -136,6 +130,8 @@ class _Rows:
         self.system: dict[str, dict[str, Row]] = {key: {} for key in _SYSTEM}
         """The values of each field, with the first row that has them."""
         self.other_events: dict[str, int] = {}
+        self.answers: list[Record] = []
+        """Of rows of their own, which have no hits."""
         self.with_spans = False
         self.with_metadata = 0
 
@@ -154,9 +150,7 @@ class _Rows:
 
     def notes(self) -> Iterator[str]:
         """Yield notes on what was left out or assumed."""
-        if self.other_events:
-            events = ", ".join(f"{n:,} {name}" for name, n in self.other_events.items())
-            yield f"rows of other events are left out: {events}"
+        yield from describe_events(self.other_events)
         if self.with_metadata:
             yield f"the 'metadata' of {self.with_metadata:,} hits is not kept"
         ours = self.golden.normaliser
@@ -168,11 +162,12 @@ class _Rows:
                 f"set's was made by {shorten(ours)}"
             )
 
-    def read_record(self, row: Row) -> _Record | None:
+    def read_record(self, row: Row) -> Record | None:
         """Return the record of a row, or None if it has none or is wrong. The reading collects the mistake."""
         event = row.value("event", default=TRACE_EVENT)
-        if event != TRACE_EVENT:
-            self.other_events[shorten(event)] = self.other_events.get(shorten(event), 0) + 1
+        is_answer = event == ANSWER_EVENT and not row.has("topk")
+        if event not in (TRACE_EVENT, ANSWER_EVENT):
+            self.other_events[str(event)] = self.other_events.get(str(event), 0) + 1
             return None
         with row:
             for key in _SYSTEM:
@@ -181,12 +176,12 @@ class _Rows:
             query = row.id("qid")
             match = self.golden.query_by_id.get(query)
             details = read_details(row, lambda stage, key: self._read_list(stage, query, key))
-            return _Record(
+            record = Record(
                 line=row.line,
                 trace=Trace(
                     query=query,
                     text=row.text("query", default=match.text if match else ""),
-                    hits=self._read_hits(row, query),
+                    hits=() if is_answer else self._read_hits(row, query),
                     timings={**sum_times(details["stages"]), **read_latencies(row), **_read_timings(row)},
                     error=row.text("error", default=""),
                     **details,
@@ -194,6 +189,9 @@ class _Rows:
                 paraphrase=_read_natural(row, "paraphrase"),
                 seed=_read_natural(row, "seed"),
             )
+            if not is_answer:
+                return record
+            self.answers.append(record)
         return None
 
     def _read_hits(self, row: Row, query: str) -> tuple[Hit, ...]:
@@ -301,7 +299,7 @@ class _Wordings:
     that asks everything once, in its own words, has one wording.
     """
 
-    def __init__(self, golden: GoldenSet, records: Sequence[_Record]) -> None:
+    def __init__(self, golden: GoldenSet, records: Sequence[Record]) -> None:
         self._golden = golden
         self._others: dict[tuple[str, str], int] = {}
         self._places: dict[str, dict[tuple[str, bool], int]] = {}

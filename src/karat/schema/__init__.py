@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from karat.schema._home import HOME as _HOME
+
 if TYPE_CHECKING:
     from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, PartVerdict
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
@@ -101,12 +103,14 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
+    from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
         OnlineDamage,
         OnlineForgetting,
         OnlineHealth,
         OnlineIngest,
         OnlineJournal,
+        OnlineRecorded,
         OnlineRetention,
         OnlineRun,
         OnlineTable,
@@ -251,6 +255,7 @@ __all__ = [
     "JudgeReport",
     "JudgeSpending",
     "JudgedMeasure",
+    "LabelCorrection",
     "LatencyFacts",
     "LeftRow",
     "LexicalFloor",
@@ -272,6 +277,7 @@ __all__ = [
     "OnlineHealth",
     "OnlineIngest",
     "OnlineJournal",
+    "OnlineRecorded",
     "OnlineRetention",
     "OnlineRun",
     "OnlineTable",
@@ -362,53 +368,6 @@ __all__ = [
 ]
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
-_MODULES = {
-    "_ablation": "AblatedMeasure AblatedPart AblationDocument PartVerdict",
-    "_gain": "Gain GainDocument GainedMeasure GainedQuery NoveltyForm",
-    "_floor": "FloorRatio LexicalFloor",
-    "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
-        StageMove StagePlace StandingState WhatIf""",
-    "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
-    "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
-    "_comparison": """ComparedMeasure ComparedPair ComparedRun ComparisonDocument DifferenceBounds ListComparison
-        ListSummary MovedQuery QueryComparison QueryValues""",
-    "_decision": """BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts
-        MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure""",
-    "_encoding": "is_plain pack_json to_ascii to_json",
-    "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
-    "_experiment": (
-        "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
-    ),
-    "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
-    "_golden": """AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange
-        GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
-        GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
-        GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
-    "_online": """OnlineDamage OnlineForgetting OnlineHealth OnlineIngest OnlineJournal OnlineRetention OnlineRun
-        OnlineTable""",
-    "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
-    "_policy": (
-        "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
-    ),
-    "_power": "GatePower GateRate PowerPlan PowerRow",
-    "_publish": "json_schema",
-    "_published": "DOCUMENTS",
-    "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
-    "_read": "Document Mismatch from_plain to_plain",
-    "_runs": (
-        "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
-    ),
-    "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
-    "_sweep": """ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport
-        VariantResult""",
-    "_systems": "SystemKind SystemListing",
-    "_trace": """FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit
-        TraceStage""",
-    "_trend": "TrendHistory TrendOtherRun TrendReport TrendRun TrendSetChange TrendSkippedFile",
-    "_types": "SystemChange",
-}
-"""The names of each module."""
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from karat.schema._labels import LabelCorrection
 from karat.schema._scores import MeasureBounds
 from karat.schema._types import Count, Number, Score
 
@@ -79,6 +80,13 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[
             MeasureBounds,
             Meta(description="Of the mean; set where a rule looks at it and unjudged documents could move it."),
+        ]
+        | UnsetType
+    ) = UNSET
+    by_labels: (
+        Annotated[
+            LabelCorrection,
+            Meta(description="As people's labels correct it, which rules use; all other numbers are the judge's."),
         ]
         | UnsetType
     ) = UNSET

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from karat.schema._labels import LabelCorrection
 from karat.schema._types import SystemChange
 
 
@@ -50,6 +51,9 @@ class ComparedMeasure(Struct, frozen=True, kw_only=True):
     significant: bool
     bounds: DifferenceBounds | UnsetType = UNSET
     """Of the difference; set with ``--bounds``, not for segments."""
+    by_labels: LabelCorrection | UnsetType = UNSET
+    """The same as people's labels correct it, as in the gate; set for a judge's measure that the project has labels
+    for, not for segments. All other numbers are the judge's alone."""
 
 
 class ListSummary(Struct, frozen=True, kw_only=True):

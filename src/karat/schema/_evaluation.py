@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from karat.schema._labels import LabelCorrection
 from karat.schema._scores import MeasureScore, SegmentScores
 
 
@@ -97,6 +98,8 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """How many queries are in each band of delta-S (stable, transitional, risk), by measure."""
     wordings: list[dict[str, MeasureScore]] | UnsetType = UNSET
     """The measures of the queries as they are, then of each paraphrase."""
+    by_labels: dict[str, LabelCorrection] | UnsetType = UNSET
+    """The means of judges that people's labels correct, by measure. The gate uses these."""
 
 
 class EvaluationReport(Struct, frozen=True, kw_only=True):

@@ -106,3 +106,12 @@ class OnlineRetention(Struct, frozen=True, kw_only=True):
     """Rows by table."""
     archived: int
     """Queries that were written to the archive."""
+
+
+class OnlineRecorded(Struct, frozen=True, kw_only=True):
+    """A run that was recorded in the store."""
+
+    run: str
+    """Its id: the name of the run, and a digest of the decision."""
+    new: bool
+    """False if it was there already."""

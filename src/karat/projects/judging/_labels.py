@@ -127,23 +127,33 @@ def identify(trace: Trace) -> Key:
     return trace.query, "", trace.paraphrase, trace.repeat
 
 
-def sample_labels(project: Project, path: Path, output: Path, *, count: int, seed: int = 0) -> LabelSample:
+def sample_labels(
+    project: Project, path: Path, output: Path, *, count: int, seed: int = 0, refusals: bool = False
+) -> LabelSample:
     """Write answers of a run file, drawn at random, for people to label; every answer is as likely as any other.
 
-    The order of the rows is random, too: whoever stops early has labelled a random sample.
+    The order of the rows is random, too: whoever stops early has labelled a random sample. Refused answers, and
+    answers to questions that have none, are left out unless ``refusals`` is set: most judges give them no score that
+    counts, so that a label of them corrects nothing. The judge ``refusal`` does.
     """
     if count < 1:
         raise UsageError(f"count={count}; draw at least one answer")
     run = read_any_run(path, project.golden)
-    answered = [trace for trace in run.traces if not is_blank(trace.answer) and not trace.error]
+    every = [trace for trace in run.traces if not is_blank(trace.answer) and not trace.error]
+    unanswerable = project.golden.unanswerable
+    answered = [trace for trace in every if refusals or not (trace.refused or trace.query in unanswerable)]
     if not answered:
-        raise InputError("no question of the run has an answer", source=str(path))
+        hint = "every answer was refused, or is to a question that has none: --refusals draws these" if every else ""
+        raise InputError("no question of the run has an answer to label", source=str(path), hint=hint)
     refuse_input(output)
     if output.exists():
         raise InputError("exists already", source=str(output), hint="choose a new name")
     drawn = random.Random(seed).sample(answered, min(count, len(answered)))  # noqa: S311 (no secret)
     write_file(output, pool_text(_write_row(project, trace) for trace in drawn))
-    return LabelSample(run=str(path), output=str(output), drawn=len(drawn), answers=len(answered), seed=seed)
+    return LabelSample(
+        run=str(path), output=str(output), drawn=len(drawn), answers=len(answered), seed=seed,
+        refused=len(every) - len(answered),
+    )  # fmt: skip
 
 
 def _write_row(project: Project, trace: Trace) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NoReturn
 
+from karat.chat import make_probes
 from karat.core import InputError, shorten
 from karat.judges import (
     PREFERENCE,
@@ -43,6 +44,8 @@ def show_requests(
 ) -> JudgeRequests:
     """Return every request that a judge makes about the answer to a query of a run file, or about an example.
 
+    What is sent before the first request, to find out how a server can be asked for JSON, is among them.
+
     Nothing is asked. What a request takes from an earlier reply is taken from the project's replies, if they have it.
     """
     judge = PREFERENCE if name == PREFERENCE.name else choose_judge(project, name)
@@ -53,6 +56,7 @@ def show_requests(
         query=item.query,
         describes=(getattr(judge.function, "__doc__", None) or "").partition("\n\n")[0],
         requests=[_write_request(request) for request in requests],
+        probes=list(make_probes(_choose_model(project)).values()) if requests else [],
     )
 
 
@@ -69,7 +73,7 @@ def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> 
     if not judge.prompts:
         return []
     config = None if project is None else project.config.judges
-    model = make_model(config) if config is not None and config.url and config.model else _ANY_MODEL
+    model = _choose_model(project)
     prompts = load_prompts() if config is None else load_judge_prompts(config, [judge])
     with ExitStack() as stack:
         file = None if project is None else project.config.folder / REPLIES
@@ -78,6 +82,12 @@ def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> 
         with suppress(NotMeasurable):  # an answer that cannot be judged: what was sent until then is shown
             judge.function(Bench(asker=rehearsal, prompts=prompts, embed=_embed_nothing), item)
         return rehearsal.requests
+
+
+def _choose_model(project: Project | None) -> Model:
+    """Return the model of a project, or one that stands for any."""
+    config = None if project is None else project.config.judges
+    return make_model(config) if config is not None and config.url and config.model else _ANY_MODEL
 
 
 def _embed_nothing(_: Sequence[str]) -> NoReturn:

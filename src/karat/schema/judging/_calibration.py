@@ -18,8 +18,10 @@ class LabelSample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     output: str
     drawn: Count
     answers: Count
-    """How many answers the run has."""
+    """How many answers were drawn from."""
     seed: int
+    refused: Count = 0
+    """How many were left out because they were refused, or are to questions that have no answer."""
 
 
 class JudgeEstimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,0 +1,251 @@
+"""The tools that log a query: karat, a commit of SQLite, a queue in memory, and OpenTelemetry's batch processor.
+
+Run as a program it logs queries in one of three ways and prints what each took: ``tools.py TOOL LOAD N FOLDER``. With
+the load ``killed`` it logs until it is killed; a file says how many calls had returned.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import queue
+import sqlite3
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+HITS = [(f"document-{number}:chunk:{number}", 1 / (number + 1)) for number in range(10)]
+CHANNELS = {name: [document for document, _ in HITS] for name in ("bm25", "dense")}
+STAGES = {"bm25": 1.5, "dense": 3.5, "fusion": 0.2}
+WEIGHTS = {"bm25": 0.4, "dense": 0.6}
+TEXT = "how do I reset the wifi password in room 12, query {}"
+COUNT = struct.Struct("<Q")
+BOARD = "returned"
+
+
+class Tool(Protocol):
+    """What logs a query."""
+
+    def log(self, number: int) -> None:
+        """Log a query; the time that this takes is measured."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+
+class Karat:
+    """karat's query log, as a host uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        from karat import online
+
+        self._log = online.open(folder / "karat.db", system="bench")
+
+    def log(self, number: int) -> None:
+        with self._log.query(
+            TEXT.format(number), session=f"s{number % 50}", intent="fix", mode="deep", tool="search"
+        ) as asked:
+            asked.results(HITS, channels=CHANNELS, stages=STAGES, weights=WEIGHTS)
+
+    def close(self) -> None:
+        self._log.close()
+
+    @staticmethod
+    def read(folder: Path) -> list[str]:
+        from karat.online import ingest, read_log
+
+        ingest(folder / "karat.db")
+        with read_log(folder / "karat.db") as reader:
+            return [query.text for query in reader.queries()]
+
+
+def make_row(number: int) -> tuple[Any, ...]:
+    """Return the same record as a row."""
+    lists = [json.dumps(value) for value in (HITS, CHANNELS, STAGES, WEIGHTS)]
+    return (TEXT.format(number), f"s{number % 50}", "fix", "deep", "search", time.time(), *lists)
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(folder / "log.db", isolation_level=None, check_same_thread=False)
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = normal")
+    columns = "text, session, intent, mode, tool, time, hits, channels, stages, weights"
+    connection.execute(f"create table if not exists queries (id integer primary key, {columns})")
+    return connection
+
+
+INSERT = f"insert into queries (text, session, intent, mode, tool, time, hits, channels, stages, weights) values ({', '.join('?' * 10)})"  # fmt: skip # noqa: E501
+
+
+class Sqlite:
+    """A commit for each query, with one prepared statement."""
+
+    def __init__(self, folder: Path) -> None:
+        self._connection = connect(folder)
+
+    def log(self, number: int) -> None:
+        self._connection.execute(INSERT, make_row(number))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @staticmethod
+    def read(folder: Path) -> list[str]:
+        return [text for (text,) in connect(folder).execute("select text from queries")]
+
+
+class Queue:
+    """A queue in memory, from which a thread writes batches."""
+
+    def __init__(self, folder: Path) -> None:
+        self._queue: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
+        self._connection = connect(folder)
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def log(self, number: int) -> None:
+        self._queue.put(make_row(number))
+
+    def _write(self) -> None:
+        open_ = True
+        while open_:
+            rows = list(self._take())
+            open_ = None not in rows
+            self._connection.execute("begin")
+            self._connection.executemany(INSERT, [row for row in rows if row is not None])
+            self._connection.execute("commit")
+
+    def _take(self) -> Iterator[tuple[Any, ...] | None]:
+        yield self._queue.get()
+        for _ in range(500):
+            try:
+                yield self._queue.get_nowait()
+            except queue.Empty:
+                return
+
+    def close(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+
+    read = Sqlite.read
+
+
+class OpenTelemetry:
+    """A span for each query, through the batch processor of the SDK with its own settings, to a file."""
+
+    def __init__(self, folder: Path) -> None:
+        from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+        class FileExporter(SpanExporter):
+            def __init__(self) -> None:
+                self._file = (folder / "spans.jsonl").open("a")
+
+            def export(self, spans: Any) -> SpanExportResult:
+                self._file.writelines(_to_line(span) for span in spans)
+                self._file.flush()
+                return SpanExportResult.SUCCESS
+
+        def _to_line(span: ReadableSpan) -> str:
+            return json.dumps({"attributes": dict(span.attributes or {}), "start": span.start_time}) + "\n"
+
+        self._provider = TracerProvider()
+        self._provider.add_span_processor(BatchSpanProcessor(FileExporter()))
+        self._tracer = self._provider.get_tracer("bench")
+
+    def log(self, number: int) -> None:
+        with self._tracer.start_as_current_span("search") as span:
+            span.set_attributes(
+                {
+                    "input.value": TEXT.format(number),
+                    "session.id": f"s{number % 50}",
+                    "intent": "fix",
+                    "mode": "deep",
+                    "tool": "search",
+                    "documents": [document for document, _ in HITS],
+                    "scores": [score for _, score in HITS],
+                    **{f"channel.{name}": listed for name, listed in CHANNELS.items()},
+                    **{f"stage.{name}": value for name, value in STAGES.items()},
+                    **{f"weight.{name}": value for name, value in WEIGHTS.items()},
+                }
+            )
+
+    def close(self) -> None:
+        self._provider.shutdown()
+
+    @staticmethod
+    def read(folder: Path) -> list[str]:
+        lines = (folder / "spans.jsonl").read_text().splitlines() if (folder / "spans.jsonl").exists() else []
+        texts = []
+        for line in lines:
+            try:
+                texts.append(json.loads(line)["attributes"]["input.value"])
+            except ValueError:
+                continue
+        return texts
+
+
+TOOLS: dict[str, Any] = {"karat": Karat, "sqlite": Sqlite, "queue": Queue, "opentelemetry": OpenTelemetry}
+
+
+def measure(tool: Tool, load: str, count: int) -> dict[str, Any]:
+    """Log queries; return what each took in microseconds, and the CPU time of all."""
+    stop = threading.Event()
+    if load == "beside":
+        threading.Thread(target=_spin, args=(stop,), daemon=True).start()
+    for number in range(200):
+        tool.log(number)
+    times: list[float] = []
+    begin = time.process_time()
+    clock: Callable[[], int] = time.perf_counter_ns
+    for number in range(count):
+        if load != "hot":
+            time.sleep(0.001)
+        start = clock()
+        tool.log(number)
+        times.append((clock() - start) / 1000)
+    cpu = (time.process_time() - begin) / count * 1e6
+    stop.set()
+    return {"times": times, "cpu": cpu}
+
+
+def _spin(stop: threading.Event) -> None:
+    number = 0
+    while not stop.is_set():
+        number = (number * 31 + 7) % 1_000_003
+
+
+def log_until_killed(tool: Tool, folder: Path) -> None:
+    """Log one query a millisecond, and write down how many calls have returned."""
+    path = folder / BOARD
+    path.write_bytes(bytes(8))
+    with path.open("r+b") as file:
+        board = mmap.mmap(file.fileno(), 8)
+    number = 0
+    while True:
+        tool.log(number)
+        number += 1
+        COUNT.pack_into(board, 0, number)
+        time.sleep(0.001)
+
+
+def main(name: str, load: str, count: int, folder: Path) -> None:
+    tool = TOOLS[name](folder)
+    if load == "killed":
+        log_until_killed(tool, folder)
+    if load == "read":
+        print(json.dumps(TOOLS[name].read(folder)))
+        return
+    result = measure(tool, load, count)
+    tool.close()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))

@@ -1,0 +1,92 @@
+"""``karat online report``: live traffic, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from karat.cli._progress import say
+from karat.cli._table import bold, emit, escaped, printable, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from karat.schema.feedback import OnlineQuery, OnlineRate, OnlineReport
+
+_WIDTH = 60
+
+
+@click.command("report", short_help="Show live traffic: rates, latency, worst queries, drift.")
+@click.argument("store", metavar="[STORE]", default="karat.db")
+@click.option("--golden", "set_", metavar="SET", help="Golden set or project to compare the traffic with.")
+@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
+@click.option("--shown", type=click.IntRange(min=0), default=10, show_default=True, help="Queries to list.")
+@click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    store: str, set_: str | None, since: str | None, until: str | None, shown: int, html: str | None, as_json: bool
+) -> None:
+    """Show the traffic in STORE: how much there is, what became of it, which queries fail, and what --golden lacks.
+
+    Intervals of 95 % take into account that queries of one session are alike. A query of which nobody knows what became
+    does not count as used.
+
+    Example: karat online report karat.db --golden examples/hotel --since 7d
+    """
+    from karat import golden
+    from karat.cli._days import parse_day
+    from karat.cli._output import write_output
+    from karat.feedback import report_log
+    from karat.reports import render_online_html
+    from karat.schema import to_json
+
+    gold = golden.open_set(set_) if set_ else None
+    span = {"since": parse_day(since, "--since"), "until": parse_day(until, "--until")}
+    report = report_log(store, gold, shown=shown, **span)
+    if html:
+        write_output(html, render_online_html(report), "--html")
+    if not as_json:
+        for note in report.notes:
+            say(note)
+    emit(to_json(report) if as_json else "\n\n".join(_parts(report)))
+
+
+def _parts(report: OnlineReport) -> Iterator[str]:
+    from karat.reports import describe_traffic, list_traffic_facts
+
+    facts = [f"{name.lower()}: {escaped(fact)}" for name, fact in list_traffic_facts(report) if name != "Store"]
+    yield "\n".join([bold(escaped(f"{report.store}: {describe_traffic(report)}")), *facts])
+    yield _rates("became", report.rates)
+    if report.worst:
+        yield _queries("fails most", report.worst)
+    if report.drift is not None:
+        drift = report.drift
+        yield (
+            f"beside the golden set {printable(drift.golden)}: {drift.unseen:,} different queries are not in it, "
+            f"{drift.not_asked:,} of its own nobody asked\n" + _rates("in the set", (drift.covered, drift.citations))
+        )
+        if drift.most_asked:
+            yield _queries("not in the set", drift.most_asked)
+    if len(report.intents) > 1:
+        rows = [["intent", "queries", "share", "in the set", "nothing found", "asked again", "used"]]
+        for i in report.intents:
+            own = "-" if i.golden_share is None else f"{i.golden_share:.1%}"
+            counts = [f"{i.nothing_found:,}", f"{i.asked_again:,}", f"{i.used:,}"]
+            rows.append([printable(i.intent, _WIDTH) or "-", f"{i.queries:,}", f"{i.share:.1%}", own, *counts])
+        yield render(rows)
+
+
+def _rates(title: str, rates: Sequence[OnlineRate]) -> str:
+    from karat.reports import format_rate
+
+    return render([[title, "share", "95 % interval", "queries"], *([rate.name, *format_rate(rate)] for rate in rates)])
+
+
+def _queries(title: str, queries: Sequence[OnlineQuery]) -> str:
+    rows = [[title, "how it ends", "sessions", "failures", "nearest golden query"]]
+    for query in queries:
+        counts = [f"{query.sessions:,}", f"{query.failures:,}", printable(query.nearest, _WIDTH) or "-"]
+        rows.append([printable(query.text, _WIDTH), query.outcome, *counts])
+    return render(rows, left=2)

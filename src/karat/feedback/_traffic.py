@@ -1,0 +1,118 @@
+"""Sums over live traffic, taken while sessions pass by."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from karat.core import GoldenSet
+from karat.feedback._sessions import AskedQuery, Outcome, Session
+from karat.text import folded
+
+RATES = ("nothing found", "error", "asked again", "not useful", "used", "useful, of those validated")
+
+
+COVERED, CITED = "queries that the set has", "their answers that cite a relevant document"
+
+
+def _make_shares() -> dict[str, tuple[array[int], array[int]]]:
+    return {name: (array("q"), array("q")) for name in (*RATES, COVERED, CITED)}
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What is added up over sessions. A rate has a count and a total for each session."""
+
+    golden: GoldenSet | None = None
+    queries: int = 0
+    weight: float = 0.0
+    events: int = 0
+    first: float = float("inf")
+    last: float = float("-inf")
+    searches: array[int] = field(default_factory=lambda: array("q"))
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    latencies: array[float] = field(default_factory=lambda: array("d"))
+    ranks: array[int] = field(default_factory=lambda: array("q"))
+    outcomes: list[float] = field(default_factory=list)
+    rates: dict[str, tuple[array[int], array[int]]] = field(default_factory=_make_shares)
+    days: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    """By day."""
+    intents: dict[str, Counter[Outcome]] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
+    """The ids of golden queries, by their folded texts."""
+    met: set[str] = field(default_factory=set)
+    """The ids of golden queries that somebody asked."""
+
+    def __post_init__(self) -> None:
+        if self.golden is not None:
+            queries = self.golden.queries
+            self.known = {folded(form): query.id for query in queries for form in (query.text, *query.paraphrases)}
+
+    def add(self, session: Session) -> None:
+        """Add a session; one without queries only has its events."""
+        self.events += len(session.unmatched) + len(session.outcomes) + session.actions
+        self.outcomes += [event.value for event in session.outcomes if event.value is not None]
+        if not session.queries:
+            return
+        self.searches.append(len(session.queries))
+        self.seconds.append(session.seconds)
+        counts, totals = Counter[str](), Counter[str]()
+        for asked in session.queries:
+            self._add_query(asked)
+            self._count(asked, counts, totals)
+        for name, (count, total) in self.rates.items():
+            count.append(counts[name])
+            total.append(totals[name])
+
+    def _add_query(self, asked: AskedQuery) -> None:
+        query, outcome = asked.query, asked.outcome
+        day = datetime.fromtimestamp(query.time, UTC).strftime("%Y-%m-%d")
+        self.queries += 1
+        self.weight += query.weight
+        self.events += len(asked.read) + len(asked.useful) + len(asked.not_useful)
+        self.first, self.last = min(self.first, query.time), max(self.last, query.time)
+        self.days[day] += 1
+        self.failures[day] += asked.is_failure
+        self.intents.setdefault(query.intent, Counter())[outcome] += 1
+        if query.latency is not None:
+            self.latencies.append(query.latency)
+        self.ranks.extend(rank for rank in asked.read.values() if rank is not None)
+
+    def _count(self, asked: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
+        """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
+        query = asked.query
+        found = query.count is not None or bool(query.hits) or bool(query.error)
+        validated = bool(asked.useful or asked.not_useful)
+        facts = {
+            "nothing found": (asked.is_empty, found),
+            "error": (bool(query.error), True),
+            "asked again": (asked.repeated, True),
+            "not useful": (bool(asked.not_useful), True),
+            "used": (asked.outcome == "used", True),
+            "useful, of those validated": (bool(asked.useful), validated),
+        }
+        if self.golden is not None:
+            name = self.known.get(folded(query.text))
+            facts[COVERED] = (name is not None, True)
+            if name is not None:
+                self.met.add(name)
+                facts[CITED] = (self._cites_relevant(asked, name), query.answer is not None)
+        for key, (fact, known) in facts.items():
+            counts[key] += fact and known
+            totals[key] += known
+
+    def _cites_relevant(self, asked: AskedQuery, name: str) -> bool:
+        """Return whether an answer to a golden query cites a relevant document, or one whose section answers it."""
+        assert self.golden is not None
+        by_id = {hit.id: hit.document for hit in asked.query.hits}
+        cited = {by_id.get(citation, citation) for citation in asked.query.citations}
+        right = {
+            target.document
+            for target, grade in self.golden.grades_by_query.pairs(name)
+            if grade >= self.golden.relevant
+        }
+        return bool(cited & (right | {target.document for target in self.golden.query_by_id[name].anchors}))

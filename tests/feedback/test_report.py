@@ -1,0 +1,183 @@
+"""The report on live traffic: by hand, with hostile texts, and the level of its intervals."""
+
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import stats as scipy
+
+from feedback.records import ask, tell
+from karat.core import GoldenSet, Judgment, Query, Target
+from karat.feedback import Oddities, rebuild_sessions, report_sessions, summarise_sessions
+from karat.online import READ_AFTER_SEARCH, TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL
+from karat.reports import render_online_html
+from karat.schema.feedback import OnlineReport
+from karat.stats.clicks import clustered_share
+
+DAY = 86400.0
+GOLD = GoldenSet(
+    name="set",
+    queries=(
+        Query(id="g1", text="Where is the pool?", intent="find"),
+        Query(id="g2", text="What does breakfast cost?"),
+    ),
+    judgments=(Judgment(query="g1", target=Target(document="pool"), grade=3),),
+)
+
+
+def make_report(golden: GoldenSet | None = GOLD) -> OnlineReport:
+    queries = [
+        ask(
+            "1",
+            10,
+            "where is pool",
+            "pool",
+            "spa",
+            session="a",
+            intent="find",
+            latency=10.0,
+            answer="There.",
+            citations=("pool",),
+        ),
+        ask("2", 20, "wifi password", "spa", session="a", latency=30.0),
+        ask("3", 30, "wifi password lobby", "wifi", session="a", latency=20.0),
+        ask("4", DAY + 1, "Where is the pool?", "spa", session="b", intent="find", answer="No idea.", weight=2.0),
+        ask("5", DAY + 2, "helipad", session="c"),
+        ask("6", DAY + 3, "helipad", session="d"),
+        ask("7", DAY + 4, "not recorded", session="e", count=None),
+        ask("8", DAY + 5, "broken", session="e", error="timeout", count=None),
+    ]
+    events = [
+        tell("e1", 12, READ_AFTER_SEARCH, "spa", session="a"),
+        tell("e2", 35, VALIDATE_USEFUL, "wifi", session="a"),
+        tell("e3", 50, TASK_OUTCOME, session="a", value=0.5),
+        tell("e4", DAY + 2, VALIDATE_NOT_USEFUL, "spa", session="b"),
+        tell("e5", DAY + 9, READ_AFTER_SEARCH, "x", session="zz"),
+    ]
+    odd = Oddities()
+    return report_sessions(rebuild_sessions(queries, events, oddities=odd), golden, store="live.db", oddities=odd)
+
+
+def test_a_report_by_hand() -> None:
+    """Eight queries of five sessions; what nobody recorded is in no total of what was found."""
+    report = make_report()
+    assert (report.queries, report.estimated, report.sessions, report.first) == (8, 9, 5, "1970-01-01T00:00:10Z")
+    rates = {rate.name: (rate.count, rate.total) for rate in report.rates}
+    assert rates == {
+        "nothing found": (2, 7), "error": (1, 8), "asked again": (1, 8), "not useful": (1, 8), "used": (2, 8),
+        "useful, of those validated": (1, 2),
+    }  # fmt: skip
+    assert report.latency is not None
+    assert (report.latency.n, report.latency.p50, report.rank_read, report.task_outcome) == (3, 20.0, 2, 0.5)
+    assert [(day.day, day.queries, day.failures) for day in report.days] == [("1970-01-01", 3, 1), ("1970-01-02", 5, 4)]
+    assert (report.worst[0].text, report.worst[0].failures) == ("helipad", 2)
+    assert {intent.intent: (intent.queries, intent.golden_share) for intent in report.intents} == {
+        "": (6, 0.5),
+        "find": (2, 0.5),
+    }
+    assert report.oddities == {"before_any_query": 1, "not_shown": 1}
+    assert len(report.notes) == 3
+
+
+def test_drift_is_what_the_set_does_not_have() -> None:
+    """Two of eight queries are in it; both have answers, and one of them cites what is relevant."""
+    drift = make_report().drift
+    assert drift is not None
+    assert (drift.covered.count, drift.covered.total, drift.unseen, drift.not_asked) == (2, 8, 5, 1)
+    assert (drift.citations.count, drift.citations.total) == (1, 2)
+    assert drift.most_asked[0].text == "helipad"
+    near = report_sessions(rebuild_sessions([ask("1", 1, "what will breakfast cost us", "a")], []), GOLD).drift
+    assert near is not None
+    assert near.most_asked[0].nearest == "g2"
+    assert make_report(None).drift is None
+
+
+def test_a_report_without_queries_says_so() -> None:
+    """Nothing is a number then."""
+    report = report_sessions([], GOLD)
+    assert (report.queries, report.first, report.latency, report.minutes_per_session) == (0, "", None, None)
+    assert [rate.share for rate in report.rates] == [None] * 6
+    assert "ingest" in report.notes[0]
+    assert "There are no queries" in render_online_html(report)
+
+
+def test_a_summary_of_a_session_by_hand() -> None:
+    """Reciprocal ranks only where the set knows what is right: rank 2, nothing right, and a query it does not have."""
+    queries = [
+        ask("1", 0, "where is pool", "spa", "spa", "pool"), ask("2", 60, "Where is the pool?", "spa"),
+        ask("3", 90, "helipad", "roof"), ask("4", 95, "what does breakfast cost", "menu"),
+    ]  # fmt: skip
+    events = [
+        tell("e1", 5, READ_AFTER_SEARCH, "pool"), tell("e2", 96, VALIDATE_NOT_USEFUL, "roof"),
+        tell("e3", 120, TASK_OUTCOME, value=1.0, attributes={"learningIndex": 7}),
+    ]  # fmt: skip
+    [summary] = summarise_sessions(rebuild_sessions(queries, events), GOLD)
+    assert [query.reciprocal_rank for query in summary.queries] == [0.5, 0.0, None, None]
+    assert (summary.mean_reciprocal_rank, summary.searches, summary.accessed, summary.minutes) == (0.25, 4, 1, 2.0)
+    assert (summary.repeat_rate, summary.queries[1].repeats) == (0.25, "1")
+    assert summary.task_outcomes == ({"value": 1.0, "learningIndex": 7},)
+    assert [(v.document, v.useful) for v in summary.queries[2].validated] == [("roof", False)]
+    assert (summary.queries[0].results, summary.queries[0].selected) == (("spa", "pool"), ("pool",))
+    assert summary.unvalidated == ("pool",)
+    [alone] = summarise_sessions(rebuild_sessions(queries, []))
+    assert alone.mean_reciprocal_rank is None
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the texts in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.seen.append(data)
+
+
+def test_hostile_texts_are_texts_on_the_page() -> None:
+    """No markup comes from a query, a document, an intent or a store; no script is there at all."""
+    evil = "</td><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b[31m"
+    sessions = list(rebuild_sessions([ask("1", 1, evil, session=evil, intent=evil)], []))
+    golden = GoldenSet(name=evil, queries=(Query(id=evil, text=evil + " more"),))
+    page = Page()
+    text = render_online_html(report_sessions(sessions, golden, store=evil))
+    page.feed(text)
+    assert not {"script", "img"} & set(page.tags)
+    assert sum("<script>alert(1)" in seen for seen in page.seen) >= 3
+    assert not {"\u202e", "\x1b"} & set(text)
+    assert "script-src" not in text
+
+
+def test_shares_of_clusters() -> None:
+    """One query a session is Clopper and Pearson; sessions that agree with themselves count once; nothing is 0 to 1."""
+    exact = scipy.binomtest(3, 12).proportion_ci(0.95, method="exact")
+    assert clustered_share([1] * 3 + [0] * 9, [1] * 12) == (0.25, pytest.approx(exact.low), pytest.approx(exact.high))
+    assert clustered_share([9] * 3 + [0] * 9, [9] * 12) == pytest.approx((0.25, exact.low, exact.high))
+    share, low, high = clustered_share([0] * 5, [40] * 5)
+    assert (share, low) == (0.0, 0.0)
+    assert high == pytest.approx(scipy.beta.ppf(0.975, 1, 5))
+    assert math.isnan(clustered_share([], [])[0])
+    assert clustered_share([0, 0], [0, 0])[1:] == (0.0, 1.0)
+
+
+@pytest.mark.calibration
+@pytest.mark.slow
+def test_intervals_of_shares_keep_their_level_though_sessions_are_alike() -> None:
+    """Sessions of one to nine queries, each with a rate of its own: the truth is inside in 95 %, not so by queries."""
+    rng = np.random.default_rng(8)
+    inside, naive, runs = 0, 0, 200
+    for _ in range(runs):
+        totals = rng.integers(1, 10, 60)
+        counts = rng.binomial(totals, rng.beta(0.3, 1.2, 60))
+        share, low, high = clustered_share(counts, totals)
+        inside += low <= 0.2 <= high
+        naive += abs(share - 0.2) <= 1.96 * math.sqrt(share * (1 - share) / totals.sum())
+    assert inside / runs >= 0.93
+    assert naive / runs < 0.85

@@ -1,0 +1,141 @@
+"""The store: numbered steps, readers that cannot write, and views with the columns of an agent's memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from karat.core import InputError, SystemFailed
+from karat.store import Store, _store, open_store
+
+COLUMNS = {
+    "eval_queries": "id query_id query intent mode session_id tool_name result_ids result_count channel_contributions "
+    "total_latency_ms fusion_weights quality_proxy_score trace_id created_at is_eval_corpus eval_category",
+    "eval_judgments": "id query_id memory_id relevance source annotator confidence created_at",
+    "eval_results": "id run_id run_type feature_id mrr_at_5 mrr_at_10 ndcg_at_5 ndcg_at_10 ndcg_at_20 recall_at_5 "
+    "recall_at_10 constitutional_surfacing_rate importance_weighted_recall cold_start_mrr session_personalization_lift "
+    "causal_chain_completeness avg_latency_ms channel_contribution_json result_diversity_score query_count "
+    "confidence_interval_lower confidence_interval_upper control_run_id mrr_delta ndcg_delta p_value is_significant "
+    "created_at per_query_results",
+    "eval_feedback": "id event_type session_id query_id memory_id rank_in_results metadata created_at",
+    "eval_ab_tests": "id feature_id status log_likelihood_ratio upper_bound lower_bound sample_count control_mrr_sum "
+    "treatment_mrr_sum control_ndcg_sum treatment_ndcg_sum min_samples graduation_threshold started_at updated_at "
+    "graduated_at",
+    "eval_shadow_runs": "id query_id feature_id control_result_ids treatment_result_ids rank_correlation set_overlap "
+    "top_result_changed order_differences mrr_delta ndcg_delta control_latency_ms treatment_latency_ms created_at",
+}
+"""The tables that scripts of agent read, and their columns, as agent wrote them down."""
+QUERY = (
+    "q1", 5.25, "wifi?", "s", "u", "fix", "deep", "search",
+    '[["wifi",1,0.5,[],null,"","wifi:chunk:3"],["pool",2,null]]',
+    '{"dense": ["wifi"]}', "{}", '{"dense": 0.5}', None, "[]", "", 12.5, "v1", 1.0, "t", 0.75, "{}", 2,
+)  # fmt: skip
+EVENT = ("e1", 6.0, "read_after_search", "s", "u", "q1", "wifi", None, None, 1.0, "{}")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with a query and two events."""
+    path = tmp_path / "karat.db"
+    with open_store(path, write=True) as store, store.transaction():
+        store.add_queries([QUERY])
+        store.add_events([EVENT, ("e2", 7.0, "purchase", *EVENT[3:])])
+    return path
+
+
+@pytest.mark.parametrize("view", COLUMNS)
+def test_views_have_the_columns_of_the_source(path: Path, view: str) -> None:
+    """A script that reads agent's tables finds all of their columns; what was added comes on top."""
+    with sqlite3.connect(path) as connection:
+        columns = [column for _, column, *_ in connection.execute(f"pragma table_info({view})")]
+    connection.close()
+    assert set(COLUMNS[view].split()) <= set(columns)
+
+
+def test_views_by_hand(path: Path) -> None:
+    """The ids of the results, times in UTC, -1 for what was not shown by a search, and no free actions."""
+    connection = sqlite3.connect(path)
+    (row,) = connection.execute("select query_id, result_ids, result_count, created_at, trace_id from eval_queries")
+    assert row == ("q1", '["wifi:chunk:3","pool"]', 2, "1970-01-01T00:00:05.250Z", "t")
+    (event,) = connection.execute("select event_type, memory_id, rank_in_results from eval_feedback")
+    assert event == ("read_after_search", "wifi", -1)
+    connection.close()
+
+
+def test_rows_come_back_in_the_order_of_time(path: Path) -> None:
+    """Once each, however often they are added; since is included and until is not."""
+    with open_store(path, write=True) as store:
+        with store.transaction():
+            assert store.add_queries([QUERY, ("q0", *QUERY[1:])]) == 1
+        assert [row[0] for row in store.queries(None, None, None)] == ["q0", "q1"]
+        assert list(store.queries(5.25, 5.26, None)) == [("q0", *QUERY[1:]), QUERY]
+        assert list(store.queries(None, 5.25, None)) == []
+        assert [row[0] for row in store.events(6.0, None, "s")] == ["e1", "e2"]
+        assert list(store.events(None, None, "other")) == []
+
+
+def fail(store: Store) -> None:
+    """Add something, and then fail."""
+    store.add_queries([("q9", *QUERY[1:])])
+    store.set_position("segment", 7)
+    raise InputError("failed")
+
+
+def test_a_transaction_is_whole_or_nothing(path: Path) -> None:
+    """An error in the middle undoes what was added, and the position with it."""
+    with open_store(path, write=True) as store:
+        with pytest.raises(InputError), store.transaction():
+            fail(store)
+        assert store.summary("queries")[0] == 1
+        assert store.positions() == {}
+
+
+def test_a_reader_cannot_write(path: Path) -> None:
+    """A store that was opened for reading refuses to change."""
+    with open_store(path) as store, pytest.raises(SystemFailed, match="readonly"), store.transaction():
+        store.add_queries([("q9", *QUERY[1:])])
+
+
+def test_ranks_begin_with_1(path: Path) -> None:
+    """A rank of 0, as agent's own code wrote it, is no rank."""
+    with open_store(path, write=True) as store, store.transaction():
+        assert store.add_events([("e3", 1.0, "impression", "", "", "", "a", 0, None, 1.0, "{}")]) == 0
+
+
+def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older store is brought forward by its next writer; readers refuse it until then, and a newer one."""
+    steps = (*_store.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
+    monkeypatch.setattr(_store, "MIGRATIONS", steps)
+    with pytest.raises(InputError, match="older than this karat"):
+        open_store(path)
+    with open_store(path, write=True) as store:
+        assert store.summary("queries")[0] == 1
+    open_store(path).close()
+    monkeypatch.undo()
+    for write in (False, True):
+        with pytest.raises(InputError, match="version 2, and this karat knows 1"):
+            open_store(path, write=write)
+
+
+def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a step is no step."""
+    monkeypatch.setattr(_store, "MIGRATIONS", (*_store.MIGRATIONS, "create table more (a);\ncreate nonsense"))
+    with pytest.raises(SystemFailed):
+        open_store(path, write=True)
+    monkeypatch.undo()
+    with open_store(path, write=True) as store, pytest.raises(SystemFailed, match="no such table"):
+        store.summary("more")
+
+
+def test_what_is_no_store(tmp_path: Path) -> None:
+    """A file that is not there, is a link, or holds something else: one message."""
+    with pytest.raises(InputError, match="no such store"):
+        open_store(tmp_path / "none.db")
+    (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="link"):
+        open_store(tmp_path / "link.db", write=True)
+    (tmp_path / "text.db").write_text("hello " * 1000)
+    with pytest.raises(InputError, match="not a database"):
+        open_store(tmp_path / "text.db")
