@@ -67,6 +67,11 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    if not run.traces:
+        raise InputError(
+            f"run {shorten(run.provenance.name)} has no queries",
+            hint="make it again: nothing was asked, or all was cut off",
+        )
     _require_times(run)
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
