@@ -19,7 +19,7 @@ def find_altered(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, int]:
 
     >>> from karat.core import Document
     >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at 7."),))
-    >>> hits = (Hit("pool", 0.9, content="The pool\\nopens"), Hit("pool", 0.8, content="The pool is free."))
+    >>> hits = (Hit("pool", 0.9, content="The  pool  opens"), Hit("pool", 0.8, content="The pool is free."))
     >>> find_altered(golden, [Trace(query="q1", text="When?", hits=hits)])
     {'q1': 1}
     """
