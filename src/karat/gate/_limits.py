@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from karat.core import InputError, Measure, format_ms, shorten
+from karat.core import InputError, Measure, average, format_ms, shorten
 from karat.evaluation import Evaluation, Segments, cited_distances
 from karat.gate._check import Check
-from karat.gate._comparison import shared_queries
+from karat.gate._comparison import scale_of, shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
+from karat.gate._pairing import pair_with_lost
 from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
 from karat.gate._unanswered import count_refusals, count_silent, describe_silent, list_silent
 from karat.measures import NOT_FOR, UNTESTABLE, interpolate
@@ -92,8 +93,7 @@ def check_limits(
         now = read_number(raw or candidate if rule.scored is not None else counted, rule, queries)
         # Only questions that both were asked are compared; the floors are for all that the run was asked.
         shared = queries if baseline is None else _select_shared(candidate, baseline, rule, queries)
-        compared = now if shared is queries and changed is counted else read_number(changed, rule, shared)
-        then = math.nan if baseline is None else read_number(baseline, rule, shared, candidate.must_show)
+        compared, then = _read_change(changed, baseline, rule, shared)
         if rule.is_latency and _is_unknown(rule, candidate, baseline):
             yield _fail_latency(rule, candidate, now, then)
             continue
@@ -106,6 +106,30 @@ def check_limits(
                     yield defer(rule, kind, now, limit)
                 else:
                     yield check_change(rule, kind, compared, then, limit)
+
+
+def _read_change(
+    candidate: Evaluation, baseline: Evaluation | None, rule: Rule, queries: Sequence[str] | None
+) -> tuple[float, float]:
+    """Return the number of a rule now and in the baseline, a mean over the queries that have a value in both.
+
+    Means over different queries differ although nothing changed, as after ``karat judge bridge``, which judges some.
+    """
+    now = read_number(candidate, rule, queries)
+    then = math.nan if baseline is None else read_number(baseline, rule, queries, candidate.must_show)
+    if baseline is None or math.isnan(now) or math.isnan(then) or not _has_values(rule, candidate, baseline):
+        return now, then
+    pairs = pair_with_lost(candidate, baseline, rule, queries)
+    if not len(pairs):
+        return now, math.nan
+    scale = scale_of(rule.metric)
+    return average(pairs.after, scale), average(pairs.before, scale)
+
+
+def _has_values(rule: Rule, *evaluations: Evaluation) -> bool:
+    """Return whether the number of a rule is a mean over queries, whose values all evaluations have."""
+    is_mean = rule.must_show is None and rule.scored is None
+    return is_mean and all(rule.metric in evaluation.scores.columns for evaluation in evaluations)
 
 
 def list_newly_silent(
