@@ -18,7 +18,7 @@ from importlib.util import cache_from_source
 from itertools import chain, compress
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import marks
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from coverage import CoverageData
 
 SOURCE = str(Path(__file__).resolve().parents[1] / "src") + "/"
-_VERSION = hashlib.sha256(Path(marks.__file__).read_bytes()).digest()
-_folder = os.environ.get("KARAT_REACHED")
+_VERSION = b"".join(hashlib.sha256(Path(file).read_bytes()).digest() for file in (__file__, marks.__file__))
+_folder = os.environ.get("KARAT_REACHED") or None
 _reached: dict[str, list[int]] = {}
 
 
@@ -35,9 +35,9 @@ class _Loader(FileLoader, SourceLoader):
     """Runs a module with marks in it. It is none of those loaders in whose place pytest puts its own."""
 
     def exec_module(self, module: ModuleType) -> None:
-        code, count = load_marked(self.path)
-        module.__dict__[marks.NAME] = _reached.setdefault(self.path, [0] * count)
-        exec(code, module.__dict__)
+        marked = load_marked(self.path)
+        module.__dict__[marks.NAME] = _reached.setdefault(self.path, [0] * marked.count)
+        exec(marked.code, module.__dict__)
 
 
 def _find_karat(folder: str) -> FileFinder:
@@ -47,25 +47,35 @@ def _find_karat(folder: str) -> FileFinder:
     return FileFinder(folder, (_Loader, [".py"]))
 
 
-def load_marked(path: str) -> tuple[CodeType, int]:
-    """Return the code of a module with marks, and how many it has; it is kept where Python keeps byte code."""
+class Marked(NamedTuple):
+    """The code of a module with marks, and for each mark the lines and jumps that it notes, packed by marshal."""
+
+    code: CodeType
+    count: int
+    notes: bytes
+
+
+def load_marked(path: str) -> Marked:
+    """Return a module with marks; it is kept where Python keeps byte code."""
     source = Path(path).read_bytes()
     key = hashlib.sha256(_VERSION + source).digest()
     kept = Path(cache_from_source(path)).with_suffix(".marked")
     try:
-        old, code, count = marshal.loads(kept.read_bytes())
+        old, *fields = marshal.loads(kept.read_bytes())
         if old == key:
-            return code, count
+            return Marked(*fields)
     except (OSError, EOFError, ValueError, TypeError):
         pass  # there is none, or it is damaged
     marker = marks.Marker()
     code = compile(marker.mark_module(ast.parse(source)), path, "exec", dont_inherit=True)
+    notes = marshal.dumps([(mark.lines, mark.arcs) for mark in marker.marks])
+    marked = Marked(code, len(marker.marks), notes)
     if not sys.dont_write_bytecode:
         kept.parent.mkdir(exist_ok=True)
         new = kept.with_name(f"{kept.name}.{os.getpid()}")
-        new.write_bytes(marshal.dumps((key, code, len(marker.marks))))
+        new.write_bytes(marshal.dumps((key, *marked)))
         new.replace(kept)
-    return code, len(marker.marks)
+    return marked
 
 
 def start() -> None:
@@ -98,11 +108,9 @@ def read(folder: str) -> dict[str, bytes]:
 
 def add_reached(data: CoverageData, path: str, hits: bytes) -> None:
     """Add what marks of a file note to the data of coverage.py, to which a line is reached if a jump leads to it."""
-    marker = marks.Marker()
-    marker.mark_module(ast.parse(Path(path).read_bytes()))
-    reached = list(compress(marker.marks, hits))
-    lines = set(chain.from_iterable(mark.lines for mark in reached))
-    arcs = chain.from_iterable(mark.arcs for mark in reached)
+    reached = list(compress(marshal.loads(load_marked(path).notes), hits))
+    lines = set(chain.from_iterable(lines for lines, _ in reached))
+    arcs = chain.from_iterable(arcs for _, arcs in reached)
     data.add_arcs({path: {*((-1, line) for line in lines), *(arc for arc in arcs if arc[1] < 0 or arc[1] in lines)}})
 
 

@@ -22,6 +22,7 @@ FILES = {
     "chunking": "chunking/questions.csv",
     "clicks": "clicks/open_bandit_random_men.csv",
     "trec_eval": "trec_eval/qrels.test",
+    "ubi": "ubi/schema-1.3.0/event.schema.json",
     BUNDLE: BUNDLE,
 }
 """A file of each collection, by the folder or file that tests read."""

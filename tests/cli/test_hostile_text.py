@@ -200,6 +200,8 @@ LINES = [
     ["online", "ingest", "##[live].db"],
     ["online", "health", "##[live].db"],
     ["online", "forget", "##[live].db", "--session", hostile(0)],
+    ["online", "export", "##[live].db", "##[out]"],
+    ["online", "import", "##[new].db", "run.txt"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
     ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],

@@ -120,6 +120,22 @@ def test_only_what_a_person_has_looked_at_gets_into_the_set(tmp_path: Path) -> N
     ]
     result = harvest(sessions, GOLD)
     result.write(tmp_path / "candidate")
+    learnt = {
+        name: (tmp_path / "candidate" / f"{name}.jsonl").read_text()
+        for name in ("validations", "confidence", "phrases")
+    }
+    assert json.loads(learnt["validations"]) == {
+        "query": "s",
+        "text": "wifi",
+        "document": "a",
+        "useful": True,
+        "rank": 1,
+    }
+    assert json.loads(learnt["confidence"])["confidence"] == 0.6
+    shared = harvest(sessions, GOLD, least_sessions=2)  # what one person asked may be private, also there
+    assert (shared.validations, shared.confidence[0].document) == ((), "a")
+    assert learnt["phrases"] == ""  # every phrase is of one session
+    assert [p.phrase for p in harvest([visit("x", read={"a": 1}), visit("y", read={"a": 1})]).phrases] == ["wifi"]
     golden.write(GOLD, tmp_path / "gold")
     gold = golden.read(tmp_path / "gold")
     assert golden.read(tmp_path / "candidate").queries[0].text == "helipad"

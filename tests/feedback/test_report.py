@@ -172,12 +172,12 @@ def test_shares_of_clusters() -> None:
 def test_intervals_of_shares_keep_their_level_though_sessions_are_alike() -> None:
     """Sessions of one to nine queries, each with a rate of its own: the truth is inside in 95 %, not so by queries."""
     rng = np.random.default_rng(8)
-    inside, naive, runs = 0, 0, 200
+    inside, naive, runs = 0, 0, 100
     for _ in range(runs):
         totals = rng.integers(1, 10, 60)
         counts = rng.binomial(totals, rng.beta(0.3, 1.2, 60))
         share, low, high = clustered_share(counts, totals)
         inside += low <= 0.2 <= high
         naive += abs(share - 0.2) <= 1.96 * math.sqrt(share * (1 - share) / totals.sum())
-    assert inside / runs >= 0.93
+    assert inside / runs >= 0.92
     assert naive / runs < 0.85

@@ -255,7 +255,7 @@ def test_never_more_calls_than_the_budget(budget: int) -> None:
     """What was not asked is missing and says so; what was asked has its value. Attempts count as calls."""
     reply = first(Failure(500, b"oops"), times=3)
     with serve(reply, delay=0.001) as server:
-        bench = make_bench(server, most_calls=budget)
+        bench = make_bench(server, most_calls=budget, retries=3)  # one thread may get all three failures
         opinions = judge(bench, "faithfulness", *make_items(20), concurrency=8)
         assert len(server.requests) <= budget
         assert bench.asker.budget.spending.calls <= budget

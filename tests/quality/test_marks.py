@@ -177,7 +177,8 @@ def run(code: CodeType, calls: list[str], space: dict[str, Any]) -> None:
 
 def report(coverage: Coverage, path: Path) -> tuple[set[int], dict[int, tuple[int, int]]]:
     """Return the lines that are missing, and how many branches each line has and how many of them were taken."""
-    return set(coverage.analysis2(str(path))[3]), coverage.branch_stats(str(path))
+    analysis = coverage._analyze(str(path))  # that of the report; its public functions parse the program once each
+    return set(analysis.missing), analysis.branch_stats()
 
 
 @pytest.mark.parametrize("calls", CALLS, ids=" ".join)
@@ -191,9 +192,9 @@ def test_marks_note_what_a_tracer_sees(calls: list[str], tmp_path: Path) -> None
     traced, marked = (Coverage(data_file=None, branch=True, config_file=False) for _ in range(2))
     with traced.collect():
         run(compile(PROGRAM, str(path), "exec", dont_inherit=True), calls, {"__name__": "program"})
-    code, count = measuring.load_marked(str(path))
-    hits = [0] * count
-    run(code, calls, {"__name__": "program", "__reached__": hits})
+    program = measuring.load_marked(str(path))
+    hits = [0] * program.count
+    run(program.code, calls, {"__name__": "program", "__reached__": hits})
     measuring.add_reached(marked.get_data(), str(path), bytes(hits))
     (missing, branches), (ours, our_branches) = report(traced, path), report(marked, path)
     never = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if "never fits" in line}
@@ -206,17 +207,17 @@ def test_marked_code_is_kept_until_the_source_changes(tmp_path: Path) -> None:
     """It is read again, made anew if the source is another or the file is damaged, and has the lines of the source."""
     path = tmp_path / "program.py"
     path.write_text("x = 1\n")
-    assert measuring.load_marked(str(path))[1] == 1
+    assert measuring.load_marked(str(path)).count == 1
     (kept,) = (tmp_path / "__pycache__").iterdir()
     assert kept.suffix == ".marked"
     before = kept.stat().st_ino
     measuring.load_marked(str(path))
     assert kept.stat().st_ino == before
     path.write_text("x = 1\nif x:\n    y = 2\n")
-    code, count = measuring.load_marked(str(path))
-    assert (count, code.co_filename) == (4, str(path))
+    marked = measuring.load_marked(str(path))
+    assert (marked.count, marked.code.co_filename) == (4, str(path))
     kept.write_bytes(b"damaged")
-    assert measuring.load_marked(str(path)) == (code, count)
+    assert measuring.load_marked(str(path)) == marked
 
 
 def test_a_process_leaves_what_it_reached(tmp_path: Path) -> None:

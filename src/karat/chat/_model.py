@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from karat.chat._replies import describe_schema, make_schema
+from karat.config import ModelOptions
 from karat.core import SystemFailed, UsageError, shorten
 from karat.net import Client, Endpoint, NotAService
 
@@ -37,7 +38,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(ModelOptions):
     """A model, where it is, and how it is asked.
 
     >>> Model(url="http://localhost:8080/v1", model="smollm2").parameters
@@ -45,24 +46,13 @@ class Model:
     """
 
     url: str
-    """The part before ``/chat/completions``."""
     model: str
-    key_variable: str = ""
-    """The environment variable that holds the key."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    proxy: str = ""
-    """The proxy that requests go through; by default that of the environment."""
-    temperature: float = 0.0
-    seed: int | None = None
-    max_tokens: int = 2048
-    """The most tokens of a reply."""
-    timeout: float = 120.0
-    retries: int = 4
     backoff: float = 1.0
-    input_price: float = 0.0
-    """The price of a million tokens that are sent."""
-    output_price: float = 0.0
-    """The price of a million tokens of replies."""
+
+    @classmethod
+    def from_options(cls, options: ModelOptions) -> Model:
+        """Return the model that options name, whatever else they say."""
+        return cls(**{option.name: getattr(options, option.name) for option in fields(ModelOptions)})
 
     def __post_init__(self) -> None:
         if not self.model:

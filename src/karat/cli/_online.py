@@ -8,8 +8,10 @@ from karat.cli._verbs import Verbs
 
 _VERBS = {
     "expire": "karat.cli._online_expire",
+    "export": "karat.cli._online_export",
     "forget": "karat.cli._online_forget",
     "health": "karat.cli._online_health",
+    "import": "karat.cli._online_import",
     "ingest": "karat.cli._online_ingest",
     "record": "karat.cli._online_record",
     "report": "karat.cli._online_report",

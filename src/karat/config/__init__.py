@@ -11,6 +11,7 @@ from karat.config._config import (
     resolve_key,
 )
 from karat.config._judges import JudgesConfig, read_judges_file
+from karat.config._model import ModelOptions
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
@@ -23,6 +24,7 @@ __all__ = [
     "Config",
     "EvalConfig",
     "JudgesConfig",
+    "ModelOptions",
     "Scoring",
     "Settings",
     "check_parameters",

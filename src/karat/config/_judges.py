@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from karat.config._model import ModelOptions
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
@@ -16,35 +17,17 @@ _COUNTS = ("concurrency", "votes", "texts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgesConfig:
+class JudgesConfig(ModelOptions):
     """Who judges the answers of a project. A judge that asks no model needs nothing of this."""
 
     names: tuple[str, ...] = ()
     """The judges, by name."""
-    url: str = ""
-    """The part before ``/chat/completions`` of a server with OpenAI's API."""
-    model: str = ""
-    key_variable: str = ""
-    """The environment variable that holds the key."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, each with the environment variable that holds its value."""
-    proxy: str = ""
-    """The proxy that requests go through; by default that of the environment."""
-    temperature: float = 0.0
-    seed: int | None = None
-    max_tokens: int = 2048
-    timeout: float = 120.0
-    retries: int = 4
     concurrency: int = 8
     requests_per_minute: float | None = None
     votes: int = 1
     """How often each judge is asked about each answer."""
     texts: int | None = None
     """How many of the hits a judge sees; all by default."""
-    input_price: float = 0.0
-    """Of a million tokens that are sent."""
-    output_price: float = 0.0
-    """Of a million tokens of replies."""
     budget: float | None = None
     """The money that one run of judges may spend."""
     calls: int | None = None

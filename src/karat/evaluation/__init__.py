@@ -1,5 +1,6 @@
 """Evaluation: a run with its scores by query, repeat and segment, its latency, and its failures."""
 
+from karat.evaluation._averages import average_variants
 from karat.evaluation._comparable import (
     FIT_PARTS,
     comparison_key,
@@ -24,7 +25,6 @@ from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
     MEASURES,
     UnknownDocuments,
-    average_variants,
     deepest_cutoff,
     default_measures,
     pass_rates,

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, Unpack
 
-import numpy as np
-
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import Bounds, GoldenSet, InputError, Measure, Run, Scores, Trace, shorten
+from karat.core import GoldenSet, InputError, Measure, Run, Scores, Trace, shorten
+from karat.evaluation._averages import average_by, average_tables, select_asked, select_shared, split_wordings
 from karat.evaluation._distances import PinnedEmbedder, name_embedder
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
 from karat.evaluation._ranked import RankedLists
 from karat.evaluation._returned import keep_order, list_invented, read_returned
-from karat.evaluation._revision import describe_asked, revise_run
+from karat.evaluation._revision import Revision, describe_asked, revise_run
 from karat.evaluation._segments import QuerySegments
 from karat.evaluation._worst import fill_worst
 from karat.measures import name_judge, pass_at_k, score_hits
@@ -68,63 +67,115 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    if not run.traces:
+        raise InputError(
+            f"run {shorten(run.provenance.name)} has no queries",
+            hint="make it again: nothing was asked, or all was cut off",
+        )
     _require_times(run)
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
-    by_variant = _traces_by_variant(traces)
-    asked_golden = restrict_golden(golden, set().union(*by_variant.values()))
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
-    settings = run.provenance.settings
-    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
+    tables = _score_tables(golden, run, traces, requested, options, bounds=bounds, cache=cache)
+    return _describe(golden, run, traces, tables, requested, options, revision)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """The scores of a run: by wording and repeat, by repeat, and of all."""
+
+    asked: GoldenSet
+    """The golden set with the questions that were asked."""
+    by_variant: Mapping[Variant, Mapping[str, Trace]]
+    variants: dict[Variant, Scores]
+    repeats: list[Scores]
+    everything: Scores
+    success: str
+    """The measure that says whether a query found anything relevant."""
+
+
+def _score_tables(
+    golden: GoldenSet,
+    run: Run,
+    traces: Sequence[Trace],
+    requested: Mapping[str, str | Measure],
+    options: Scoring,
+    *,
+    bounds: bool,
+    cache: bool,
+) -> _Tables:
+    by_variant = _traces_by_variant(traces)
+    asked = restrict_golden(golden, set().union(*by_variant.values()))
+    success = f"Success@{max(1, run.provenance.settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
     chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
     with closing(PinnedEmbedder(cache=cache)) as embed:
-        tables = _score_variants(
-            golden, asked_golden, traces, by_variant, chosen, options, embed, run.provenance.name, bounds
-        )
-    repeats = _average_by(tables, lambda variant: variant[1])
-    everything = _average(repeats)
-    _require_known_documents(asked_golden, traces, everything)
-    scores = name_embedder(_name_judges(everything.only(requested), settings.get("judged_by")))
-    failures = {trace.query: trace.error for trace in traces if trace.error}
+        variants = _score_variants(
+            golden, asked, traces, by_variant, chosen, options, embed, run.provenance.name, bounds
+        )  # fmt: skip
+    repeats = average_by(variants, lambda variant: variant[1])
+    everything = average_tables(repeats)
+    _require_known_documents(asked, traces, everything)
+    return _Tables(
+        asked=asked, by_variant=by_variant, variants=variants, repeats=repeats, everything=everything, success=success
+    )
+
+
+def _describe(
+    golden: GoldenSet,
+    run: Run,
+    traces: tuple[Trace, ...],
+    tables: _Tables,
+    requested: Mapping[str, str | Measure],
+    options: Scoring,
+    revision: Revision | None,
+) -> Evaluation:
+    """Return the evaluation that tables of scores are."""
+    settings, several = run.provenance.settings, len(tables.variants) > 1
+    scores = name_embedder(_name_judges(tables.everything.only(requested), settings.get("judged_by")))
     unanswerable = golden.unanswerable.intersection(scores.queries)
     unjudged = frozenset([query for query in scores.queries if query not in golden.findable]) - unanswerable
-    with_success, successes = everything.present(success)
-    missed = set(compress(with_success, (successes == 0).tolist()))
-    empty = everything.column(_EMPTY, unanswerable) if unanswerable else {}
-    lost = _lost_by_variant(traces, unanswerable | unjudged) if len(tables) > 1 else {}
+    lost = _lost_by_variant(traces, unanswerable | unjudged) if several else {}
+    failures = {trace.query: trace.error for trace in traces if trace.error}
+    with_success, successes = tables.everything.present(tables.success)
+    missed = compress(with_success, (successes == 0).tolist())
     return Evaluation(
         provenance=replace(run.provenance, settings={**settings, **_record(options), "normaliser": golden.normaliser}),
         scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
-        repeats=_select_shared([table.only(requested) for table in repeats]),
-        wordings=_split_wordings(tables, requested),
-        variants=_fill_variants(tables, lost, requested),
-        counts=tables[min(tables)].only(COUNTS),
+        repeats=select_shared([table.only(requested) for table in tables.repeats]),
+        wordings=split_wordings(tables.variants, requested),
+        variants=_fill_variants(tables.variants, lost, requested),
+        counts=tables.variants[min(tables.variants)].only(COUNTS),
         means=scores.mean(),
         latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
-        lists=RankedLists(by_variant.get((0, 0), {})),
-        empties=_count_empty(traces, unanswerable | unjudged) if len(tables) > 1 else {},
-        successes=_count_successes(tables, success, unanswerable) if len(tables) > 1 else {},
+        lists=RankedLists(tables.by_variant.get((0, 0), {})),
+        empties=_count_empty(traces, unanswerable | unjudged) if several else {},
+        successes=_count_successes(tables.variants, tables.success, unanswerable) if several else {},
         failures=failures,
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
         invented=list_invented(golden, traces),
-        must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
-        false_answers=frozenset(
-            trace.query
-            for trace in (traces if unanswerable else ())
-            if trace.query in unanswerable and empty[trace.query] < 1 and not trace.refused
-        )
-        - failures.keys(),
+        must_show={query.id: query.must_show for query in tables.asked.queries if query.must_show},
+        false_answers=_find_false_answers(traces, unanswerable, tables.everything) - failures.keys(),
         unjudged=unjudged,
         segments=QuerySegments(golden),
         traces=traces,
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
+    )
+
+
+def _find_false_answers(traces: Iterable[Trace], unanswerable: frozenset[str], everything: Scores) -> frozenset[str]:
+    """Return the unanswerable queries that got hits, and were not refused."""
+    if not unanswerable:
+        return frozenset()
+    empty = everything.column(_EMPTY, unanswerable)
+    return frozenset(
+        trace.query for trace in traces if trace.query in unanswerable and empty[trace.query] < 1 and not trace.refused
     )
 
 
@@ -239,7 +290,7 @@ def _count_successes(
     won: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     for table in tables.values():
-        present = _select_asked(table)
+        present = select_asked(table)
         for query, value in present.column(success, set(present.queries) - unanswerable).items():
             asked[query] += 1
             won[query] += value == 1
@@ -247,15 +298,6 @@ def _count_successes(
             asked[query] += 1
             won[query] += value == 1
     return {query: (won[query], count) for query, count in asked.items()}
-
-
-def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[Scores, ...]]:
-    """Return the scores of the tables of all wordings and repeats, and those of each repeat; () if there is only one.
-
-    Each repeat is the average over its wordings, and the scores are the average over the repeats.
-    """
-    repeats = _average_by(variants, lambda variant: variant[1])
-    return _average(repeats), _select_shared(repeats)
 
 
 def _traces_by_variant(traces: Sequence[Trace]) -> dict[Variant, dict[str, Trace]]:
@@ -273,76 +315,6 @@ def _traces_by_query(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
     for trace in traces:
         queries.setdefault(trace.query, []).append(trace)
     return queries
-
-
-def _average_by(tables: Mapping[Variant, Scores], key: Callable[[Variant], int]) -> list[Scores]:
-    """Return the averages of the tables that have the same key, in the order of the keys."""
-    by_key: dict[int, list[Scores]] = {}
-    for variant, table in tables.items():
-        by_key.setdefault(key(variant), []).append(table)
-    return [_average(by_key[number]) for number in sorted(by_key)]
-
-
-def _split_wordings(tables: Mapping[Variant, Scores], measures: Iterable[str]) -> tuple[Scores, ...]:
-    wordings = _average_by(tables, lambda variant: variant[0])
-    return tuple(_select_asked(table.only(measures)) for table in wordings) if len(wordings) > 1 else ()
-
-
-def _select_shared(repeats: Sequence[Scores]) -> tuple[Scores, ...]:
-    """Return the repeats with the queries that were asked in all of them; () if nothing was repeated."""
-    if len(repeats) == 1:
-        return ()
-    tables = [_select_asked(table) for table in repeats]
-    shared = set.intersection(*(set(table.queries) for table in tables))
-    return tuple(table.select(shared) for table in tables) if shared else ()
-
-
-def _select_asked(scores: Scores) -> Scores:
-    """Return the scores without the queries that were not asked in this variant, which are not failures."""
-    return scores.select(set(scores.queries) - set(scores.not_in_run))
-
-
-def _average(tables: Sequence[Scores]) -> Scores:
-    """Return the average of each query over the tables that have a value for it (not all queries have paraphrases)."""
-    first = tables[0]
-    if len(tables) == 1:
-        return first
-    total, count = np.zeros(first.values.shape), np.zeros(first.values.shape)
-    codes, reasons = np.zeros(first.values.shape, np.uint8), dict[str, int]()
-    for table in tables:
-        rows = [first.rows[query] for query in table.queries]
-        has_value = ~np.isnan(table.values) & ~np.isin(table.queries, table.not_in_run)[:, None]
-        total[rows] += np.where(has_value, table.values, 0.0)
-        count[rows] += has_value
-        # Tables number their reasons differently; one without a query has 0 for it.
-        numbers = [0, *(reasons.setdefault(reason, len(reasons) + 1) for reason in table.reasons)]
-        codes[rows] = np.where(codes[rows] == 0, np.array(numbers, np.uint8)[table.codes], codes[rows])
-    absent = set.intersection(*(set(table.not_in_run) for table in tables))
-    return replace(
-        first,
-        values=np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0),
-        codes=np.where(count > 0, 0, codes).astype(np.uint8),
-        reasons=tuple(reasons),
-        not_in_run=tuple(query for query in first.queries if query in absent),
-        judged_retrieved=sum(table.judged_retrieved or 0 for table in tables),
-        bounds=_average_bounds(tables),
-    )
-
-
-def _average_bounds(tables: Sequence[Scores]) -> Bounds | None:
-    """Return the averages of bounds over the tables that have them; None if a table has none."""
-    first, bounds = tables[0], [table.bounds for table in tables if table.bounds is not None]
-    if len(bounds) < len(tables):
-        return None
-    ends, unjudged = np.full((2, len(tables), *first.values.shape), np.nan), np.zeros(first.values.shape, np.int64)
-    for place, (table, own) in enumerate(zip(tables, bounds, strict=True)):
-        rows = [first.rows[query] for query in table.queries]
-        absent = np.isin(table.queries, table.not_in_run)[:, None]
-        ends[:, place, rows] = np.where(absent, np.nan, [own.worst, own.best])
-        unjudged[rows] += own.unjudged
-    count = (~np.isnan(ends)).sum(axis=1)
-    worst, best = np.divide(np.nansum(ends, axis=1), count, out=np.full(count.shape, np.nan), where=count > 0)
-    return replace(bounds[0], worst=worst, best=best, unjudged=unjudged)
 
 
 def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:

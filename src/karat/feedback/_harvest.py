@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,15 @@ from karat.core import GoldenSet, Judgment, Query, Target, UsageError
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering, LiveQuery
 from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
+from karat.feedback._learning import (
+    LEAST_SESSIONS,
+    DocumentConfidence,
+    PhraseCounts,
+    TriggerPhrase,
+    Validation,
+    list_validations,
+    track_confidence,
+)
 from karat.feedback._pairs import count_pairs
 from karat.feedback._sessions import OUTCOMES, Oddities, Session
 from karat.files import write_file
@@ -26,6 +35,7 @@ PEOPLE = 50
 SIZE = 200
 DEPTH = 20
 TO_JUDGE, BEHAVIOUR = "to-judge.jsonl", "behaviour.jsonl"
+PHRASES, VALIDATIONS, CONFIDENCE = "phrases.jsonl", "validations.jsonl", "confidence.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +49,27 @@ class Harvest:
     to_judge: tuple[Mapping[str, Any], ...]
     """The rows of a pool, as :func:`karat.golden.pool_rows` writes them."""
     report: HarvestReport
+    phrases: tuple[TriggerPhrase, ...] = ()
+    """The phrases by which people reached documents, for an index that can learn them."""
+    validations: tuple[Validation, ...] = ()
+    """What people said of documents, each with its query, in the order of sessions."""
+    confidence: tuple[DocumentConfidence, ...] = ()
+    """How far all validations confirm each document."""
 
     def write(self, folder: str | Path) -> None:
-        """Write the candidate to a new folder, with ``to-judge.jsonl`` and ``behaviour.jsonl`` beside its files."""
+        """Write the candidate to a new folder, with what to judge, where grades come from, and what could be learnt."""
         from karat.golden.formats import encode_line
         from karat.schema import to_plain
 
         write(self.candidate, folder)
         write_file(Path(folder, BEHAVIOUR), "".join(encode_line(to_plain(row)) for row in self.behaviour))
+        learnt: dict[str, Sequence[TriggerPhrase | Validation | DocumentConfidence]] = {
+            PHRASES: self.phrases,
+            VALIDATIONS: self.validations,
+            CONFIDENCE: self.confidence,
+        }
+        for name, rows in learnt.items():
+            write_file(Path(folder, name), "".join(encode_line(asdict(row)) for row in rows))
         write_file(Path(folder, TO_JUDGE), pool_text(self.to_judge))
 
 
@@ -73,10 +96,12 @@ def harvest(
         raise UsageError("size, depth and least_sessions are at least 1, and people at least 0")
     gold = golden or GoldenSet()
     gathering = Gathering()
-    counts = count_pairs(gathering.watch(sessions))
+    phrases, validations = PhraseCounts(), list[Validation]()
+    counts = count_pairs(_learn(gathering.watch(sessions), phrases, validations))
     known = {folded(form) for query in gold.queries for form in (query.text, *query.paraphrases)}
     fresh = [live for key, live in gathering.queries.items() if key not in known]
     frequent = [live for live in fresh if live.sessions >= least_sessions]
+    rare = {key for key, live in gathering.queries.items() if live.sessions < least_sessions}
     chosen = choose_queries(frequent, size, seed=seed)
     ids = {live.key: live.id for live in chosen}
     judgments = [(ids[key], own) for own in judge_behaviour(counts) if (key := folded(own.query)) in ids]
@@ -89,7 +114,18 @@ def harvest(
         behaviour=tuple(_make_row(query, own) for query, own in judgments),
         to_judge=rows,
         report=report,
+        phrases=tuple(phrases.list_phrases(least=max(LEAST_SESSIONS, least_sessions))),
+        validations=tuple(said for said in validations if folded(said.text) not in rare),
+        confidence=tuple(track_confidence(validations)),
     )
+
+
+def _learn(sessions: Iterable[Session], phrases: PhraseCounts, validations: list[Validation]) -> Iterator[Session]:
+    """Yield sessions, and take note of what could be learnt from them."""
+    for session in sessions:
+        phrases.add(session)
+        validations.extend(list_validations([session]))
+        yield session
 
 
 def _make_candidate(

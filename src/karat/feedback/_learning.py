@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from karat.feedback._sessions import Session
 from karat.text import folded
@@ -26,23 +26,43 @@ class TriggerPhrase:
     not_useful: int
 
 
+@dataclass(slots=True)
+class PhraseCounts:
+    """In how many sessions each phrase led to each document, counted while sessions pass by."""
+
+    chosen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    useful: Counter[tuple[str, str]] = field(default_factory=Counter)
+    not_useful: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, session: Session) -> None:
+        """Count a session, in which a phrase counts once for a document."""
+        asked = [(folded(own.query.text), own) for own in session.queries]
+        self.chosen.update({(name, text) for text, own in asked if text for name in (*own.read, *own.useful)})
+        self.useful.update({(name, text) for text, own in asked for name in own.useful})
+        self.not_useful.update({(name, text) for text, own in asked for name in own.not_useful})
+
+    def list_phrases(self, *, least: int = LEAST_SESSIONS) -> list[TriggerPhrase]:
+        """Return the phrases of at least so many sessions; see :func:`learn_trigger_phrases`."""
+        phrases = [
+            TriggerPhrase(
+                document=pair[0], phrase=pair[1], sessions=count, useful=self.useful[pair],
+                not_useful=self.not_useful[pair],
+            )
+            for pair, count in self.chosen.items()
+            if count >= least and self.not_useful[pair] <= self.useful[pair]
+        ]  # fmt: skip
+        return sorted(phrases, key=lambda phrase: (-phrase.sessions, phrase.document, phrase.phrase))
+
+
 def learn_trigger_phrases(sessions: Iterable[Session], *, least: int = LEAST_SESSIONS) -> list[TriggerPhrase]:
     """Return the phrases by which people reached each document, those of most sessions first.
 
-    A phrase needs ``least`` sessions, and more that call the document useful than not, where anybody says so.
+    A phrase needs ``least`` sessions, and at least as many that call the document useful as not.
     """
-    chosen, useful, refused = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    counts = PhraseCounts()
     for session in sessions:
-        told = [(folded(asked.query.text), asked) for asked in session.queries]
-        chosen.update({(name, text) for text, asked in told if text for name in (*asked.read, *asked.useful)})
-        useful.update({(name, text) for text, asked in told for name in asked.useful})
-        refused.update({(name, text) for text, asked in told for name in asked.not_useful})
-    phrases = [
-        TriggerPhrase(document=pair[0], phrase=pair[1], sessions=count, useful=useful[pair], not_useful=refused[pair])
-        for pair, count in chosen.items()
-        if count >= least and refused[pair] <= useful[pair]
-    ]
-    return sorted(phrases, key=lambda phrase: (-phrase.sessions, phrase.document, phrase.phrase))
+        counts.add(session)
+    return counts.list_phrases(least=least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

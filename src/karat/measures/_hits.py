@@ -82,36 +82,33 @@ def score_hits(
     {'R@5': 'R(rel=2)@5'}
     """
     chosen = Options(**options)
-    expected: tuple[tuple[object, type], ...] = ((golden, GoldenSet), (hits, Mapping))
-    for value, kind in expected:
+    _check_arguments(golden, hits, unit, others, chosen)
+    names = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
+    using = _fill_in(golden, names, conventions(chosen.conventions))
+    wanted = wanted_measures(names, using)
+    places = any(map(_needs_places, wanted))
+    collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve, places=places)
+    alignment = collapse.align(hits, name, failed)
+    if traces is not None:
+        evidence = Evidence(golden=golden, traces=traces, variants=variants or {}, embed=embed)
+        alignment = replace(alignment, evidence=evidence)
+    count = None if others is None else partial(collapse.count_others, hits, others)
+    bounding = Bounding(highest=len(golden.grades) - 1, others=count) if chosen.bounds else None
+    using_options = replace(chosen, conventions=using)
+    return score_alignment(alignment, wanted, name=name, options=using_options, bounding=bounding)
+
+
+def _check_arguments(golden: object, hits: object, unit: str, others: object, chosen: Options) -> None:
+    """Raise UsageError for arguments of score_hits that nothing can be made of."""
+    for value, kind in ((golden, GoldenSet), (hits, Mapping)):
         if not isinstance(value, kind):
             raise UsageError(f"score_hits takes a GoldenSet and {{query: [Hit, ...]}}, not {shorten(value)}")
     if chosen.classes is not None or chosen.format is not None:
         raise UsageError("score_hits takes no classes and no format; the golden set has the classes")
     if unit not in get_args(Unit):
         raise UsageError(f"unit={unit!r}; choose from {', '.join(get_args(Unit))}")
-    names = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
-    using = _fill_in(golden, names, conventions(chosen.conventions))
-    wanted = wanted_measures(names, using)
     if others is not None and unit != "document":
         raise UsageError("others are documents; score with unit='document'")
-    places = any(map(_needs_places, wanted))
-    collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve, places=places)
-    bounding = None
-    if chosen.bounds:
-        count = None if others is None else partial(collapse.count_others, hits, others)
-        bounding = Bounding(highest=len(golden.grades) - 1, others=count)
-    alignment = collapse.align(hits, name, failed)
-    if traces is not None:
-        evidence = Evidence(golden=golden, traces=traces, variants=variants or {}, embed=embed)
-        alignment = replace(alignment, evidence=evidence)
-    return score_alignment(
-        alignment,
-        wanted,
-        name=name,
-        options=replace(chosen, conventions=using),
-        bounding=bounding,
-    )
 
 
 def _needs_places(measure: Measure) -> bool:

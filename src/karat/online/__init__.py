@@ -27,6 +27,7 @@ from karat.online._records import (
 from karat.online._stored import LogReader, read_log
 
 if TYPE_CHECKING:
+    from karat.online._exchange import export_log, import_ubi
     from karat.online._follow import follow
     from karat.online._forget import forget
     from karat.online._health import check_health
@@ -59,8 +60,10 @@ __all__ = [
     "RunKind",
     "check_health",
     "expire",
+    "export_log",
     "follow",
     "forget",
+    "import_ubi",
     "ingest",
     "open",
     "read_log",
@@ -70,6 +73,7 @@ __all__ = [
 
 # Imported on first use: a host that only logs needs none of it.
 _HOME = {
+    **dict.fromkeys(("export_log", "import_ubi"), "_exchange"),
     "follow": "_follow",
     "forget": "_forget",
     "check_health": "_health",

@@ -106,8 +106,10 @@ if TYPE_CHECKING:
     from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
         OnlineDamage,
+        OnlineExport,
         OnlineForgetting,
         OnlineHealth,
+        OnlineImport,
         OnlineIngest,
         OnlineJournal,
         OnlineRecorded,
@@ -273,8 +275,10 @@ __all__ = [
     "NoveltyForm",
     "ObjectiveChange",
     "OnlineDamage",
+    "OnlineExport",
     "OnlineForgetting",
     "OnlineHealth",
+    "OnlineImport",
     "OnlineIngest",
     "OnlineJournal",
     "OnlineRecorded",

@@ -115,3 +115,26 @@ class OnlineRecorded(Struct, frozen=True, kw_only=True):
     """Its id: the name of the run, and a digest of the decision."""
     new: bool
     """False if it was there already."""
+
+
+class OnlineImport(Struct, frozen=True, kw_only=True):
+    """What was read into a store from elsewhere."""
+
+    queries: int
+    """The queries that are new in the store."""
+    events: int
+    repeated: int
+    """The records that were there already."""
+
+
+class OnlineExport(Struct, frozen=True, kw_only=True):
+    """What was written from a store for elsewhere."""
+
+    queries: int
+    events: int
+    files: tuple[str, ...]
+    """In the folder that was named."""
+    invalid: int
+    """The records with something that the format does not allow; they were written all the same."""
+    reason: str
+    """What that is in the first of them; empty if there is none."""

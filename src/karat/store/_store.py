@@ -156,7 +156,8 @@ class Store:
 
     def _rows(self, statement: str, *values: Any) -> Iterator[Row]:
         with _explain(self.path):
-            yield from self._connection.execute(statement, values)
+            for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
+                yield row
 
 
 def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:

@@ -51,7 +51,7 @@ def open_bench(project: Project, judges: Sequence[Judge], stack: ExitStack, *, c
     if not config.url or not config.model:
         named = ", ".join(judge.name for judge in judges if judge.prompts)
         raise UsageError(f"{named}: [judges] in karat.toml has no url and model; lexical_support needs neither")
-    model = make_model(config)
+    model = Model.from_options(config)
     replies = stack.enter_context(Replies(project.config.folder / REPLIES)) if cache else None
     budget = Budget(model, most_calls=config.calls, most_money=config.budget)
     chat = Chat(model) if replies is None else replies.open_chat(model)
@@ -90,24 +90,6 @@ def _make_embed(project: Project, cache: bool) -> Callable[[Sequence[str]], Any]
     embedder = make_embedder(Stages.from_table(project.config.pipeline).embedder)
     place = find_cache() if cache else None
     return embedder if place is None else with_cache(embedder, place)
-
-
-def make_model(config: JudgesConfig) -> Model:
-    """Return the model that a project names."""
-    return Model(
-        url=config.url,
-        model=config.model,
-        key_variable=config.key_variable,
-        headers=config.headers,
-        proxy=config.proxy,
-        temperature=config.temperature,
-        seed=config.seed,
-        max_tokens=config.max_tokens,
-        timeout=config.timeout,
-        retries=config.retries,
-        input_price=config.input_price,
-        output_price=config.output_price,
-    )
 
 
 def fingerprint_judges(project: Project, setup: Setup, judges: Sequence[Judge], votes: int) -> dict[str, str]:

@@ -7,9 +7,8 @@ from statistics import fmean
 
 from karat.core import Trace
 from karat.gate import Uncertainty
-from karat.judges import JUDGES, Usage
+from karat.judges import JUDGES, Model, Usage
 from karat.projects._project import Project
-from karat.projects.judging._bench import make_model
 
 _REPLY_TOKENS = 200
 _BYTES_PER_TOKEN = 4
@@ -37,4 +36,4 @@ def _price(project: Project, traces: Sequence[Trace], calls: int) -> str:
         return ""
     size = fmean(len(trace.text) + len(trace.answer) + sum(len(hit.content) for hit in trace.hits) for trace in traces)
     usage = Usage(int(calls * (size / _BYTES_PER_TOKEN + _INSTRUCTIONS)), calls * _REPLY_TOKENS)
-    return f", {make_model(config).price(usage):.2f} in money"
+    return f", {Model.from_options(config).price(usage):.2f} in money"

@@ -24,7 +24,7 @@ from karat.judges import (
     make_item,
 )
 from karat.projects._project import Project
-from karat.projects.judging._bench import REPLIES, load_judge_prompts, make_model
+from karat.projects.judging._bench import REPLIES, load_judge_prompts
 from karat.projects.judging._judge import choose_judge
 from karat.runs import read_any_run
 from karat.schema.judging import JudgeRequest, JudgeRequests
@@ -87,7 +87,7 @@ def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> 
 def _choose_model(project: Project | None) -> Model:
     """Return the model of a project, or one that stands for any."""
     config = None if project is None else project.config.judges
-    return make_model(config) if config is not None and config.url and config.model else _ANY_MODEL
+    return Model.from_options(config) if config is not None and config.url and config.model else _ANY_MODEL
 
 
 def _embed_nothing(_: Sequence[str]) -> NoReturn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +28,7 @@ from karat.chat import (
     Usage,
     parse_prompt,
 )
+from karat.config import ModelOptions
 from karat.core import Answer, Citation, SystemFailed, UsageError, shorten
 from karat.files import decode, read_bytes
 from karat.net import strip_secrets
@@ -56,7 +57,7 @@ class CitedAnswer(Reply, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generating:
+class Generating(ModelOptions):
     """Asks a model behind any server with OpenAI's API for an answer from the best hits.
 
     The model copies the words that it answers from; a citation whose words are not in the text that it names does not
@@ -66,17 +67,8 @@ class Generating:
 
     url: str
     model: str
-    key_variable: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    proxy: str = ""
-    temperature: float = 0.0
-    seed: int | None = None
     max_tokens: int = 1024
-    timeout: float = 120.0
-    retries: int = 4
     requests_per_minute: float | None = None
-    input_price: float = 0.0
-    output_price: float = 0.0
     budget: float | None = None
     """The money that one run may spend."""
     calls: int | None = None
@@ -101,8 +93,7 @@ class Generating:
 
     @cached_property
     def _model(self) -> Model:
-        names = [option.name for option in fields(Model) if hasattr(self, option.name)]
-        return Model(**{name: getattr(self, name) for name in names})
+        return Model.from_options(self)
 
     @cached_property
     def _prompt(self) -> Prompt:

@@ -1,0 +1,31 @@
+"""``karat online import``: queries and events that another tool logged."""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli._table import emit, escaped
+
+
+@click.command("import", short_help="Read queries and events of UBI into a store.")
+@click.argument("store")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(store: str, files: tuple[str, ...], as_json: bool) -> None:
+    """Read queries and events of User Behavior Insights (UBI) 1.3.0 into STORE: JSON lines, of both kinds.
+
+    The same file a second time changes nothing. Ids and texts are stored as they are.
+
+    Example: karat online import karat.db ubi_queries.jsonl ubi_events.jsonl
+    """
+    from karat.online import import_ubi
+    from karat.schema import to_json
+
+    document = import_ubi(store, files)
+    if as_json:
+        emit(to_json(document))
+        return
+    lines = [f"{document.queries:,} queries and {document.events:,} events are new in {escaped(store)}"]
+    if document.repeated:
+        lines.append(f"{document.repeated:,} records were there already")
+    emit("\n".join(lines))
