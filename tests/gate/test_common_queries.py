@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from gating import only, run_of
+
 from karat.evaluation import Evaluation
 from karat.gate import Rule
 
