@@ -231,6 +231,20 @@ def test_settings_without_sense_are_refused(tmp_path: Path, options: dict[str, A
         online.open(tmp_path / "karat.db", **options)
 
 
+def test_a_key_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is too short is refused; a damaged file does not stop the host, and ids are hashed."""
+    path = tmp_path / "karat.db"
+    monkeypatch.setenv("KARAT_ONLINE_KEY", "short")
+    with pytest.raises(UsageError, match="needs 16"):
+        online.open(path)
+    monkeypatch.delenv("KARAT_ONLINE_KEY")
+    (tmp_path / "karat.db.key").write_text("short")
+    with online.open(path) as log:
+        log.record("q", session="ann")
+    ((query,), _) = read(path)
+    assert len(query.session) == 32
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     """A log in it can be opened and used; records are counted as dropped."""

@@ -111,6 +111,7 @@ def test_a_citation_may_be_written_in_many_ways(citation: Any, expected: Citatio
         (Answer("Yes.", [], [HIT], tokens={"input": 10**400}), "as its tokens"),
         (Answer("Yes \ud800.", [], [HIT]), "the system's answer is not valid Unicode: character 5 is '\\ud800'"),
         (Answer("\u200b \u3164", [], [HIT]), "the system answered with an empty text"),
+        (Answer("\ufe0f\u0301 ...", [], [HIT]), "the system answered with an empty text"),
         (Answer("Yes.", [], "wifi"), "the system returned 'wifi', not a list of hits"),
         ({"text": "Yes.", "hits": [], "score": 1}, "the system returned an answer with ['score']"),
     ],

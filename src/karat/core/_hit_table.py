@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, countOf
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,10 @@ def find_table_rows(lists: Sequence[Sequence[Any]]) -> TableRows | None:
     >>> find_table_rows([first, last]).rows.tolist(), find_table_rows([first, ()])
     ([0, 1, 3, 4], None)
     """
-    if not lists or set(map(type, lists)) != {HitList}:
+    if not lists or countOf(map(type, lists), HitList) < len(lists):
         return None
     table = lists[0].table  # type: ignore[attr-defined]
-    if not isinstance(table, HitTable) or len(set(map(id, map(_table_of, lists)))) > 1:
+    if not isinstance(table, HitTable) or countOf(map(_table_of, lists), table) < len(lists):
         return None
     start, end = (np.fromiter(map(place, lists), np.int64, len(lists)) for place in (_start_of, _end_of))
     lengths = end - start

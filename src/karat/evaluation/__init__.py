@@ -18,7 +18,7 @@ from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_sc
 from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
-from karat.evaluation._ranked import RankedLists
+from karat.evaluation._ranked import RankedLists, StoredLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
 from karat.evaluation._returned import describe_invented, describe_order
 from karat.evaluation._revision import Revision
@@ -45,6 +45,7 @@ __all__ = [
     "Revision",
     "Segment",
     "Segments",
+    "StoredLists",
     "UnknownDocuments",
     "add_measures",
     "average_variants",

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.core import Provenance, Scores, Trace, average
 from karat.evaluation._latency import falls_among_failed, find_slowest
-from karat.evaluation._ranked import RankedLists
+from karat.evaluation._ranked import RankedLists, StoredLists
 from karat.evaluation._revision import Revision
 from karat.golden import Question
 
@@ -109,7 +109,7 @@ class Evaluation:
     @cached_property
     def answered(self) -> Mapping[str, bool]:
         """Whether each query that has a list, in its original wording, got any documents."""
-        if isinstance(self.lists, RankedLists):
+        if isinstance(self.lists, RankedLists | StoredLists):
             return self.lists.find_answered()
         return {query: bool(documents) for query, documents in self.lists.items()}
 

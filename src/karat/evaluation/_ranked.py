@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
+from typing import Any
 
+import msgspec
 import numpy as np
 
-from karat.core import TableRows, Trace, find_table_rows, list_documents
+from karat.core import InputError, TableRows, Trace, find_table_rows, list_documents, shorten
+
+_decode_documents = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class RankedLists(Mapping[str, tuple[str, ...]]):
@@ -89,7 +93,41 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         same[list_of[document != other]] = False
         pairs = np.sort(list_of * max(len(numbers), 1) + document)
         same[pairs[1:][pairs[1:] == pairs[:-1]] // max(len(numbers), 1)] = False  # a document that stands there twice
-        return {queries[place]: int(mine.lengths[place]) for place in np.flatnonzero(same).tolist()}
+        return dict(zip(compress(queries, same.tolist()), mine.lengths[same].tolist(), strict=True))
+
+
+class StoredLists(Mapping[str, tuple[str, ...]]):
+    """The documents of each query as JSON, such as a baseline file has them, decoded when somebody asks for them.
+
+    >>> lists = StoredLists({"q": b'["wifi", "pool"]', "r": b"[]"})
+    >>> lists["q"], lists.find_answered()
+    (('wifi', 'pool'), {'q': True, 'r': False})
+    """
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._texts = texts
+
+    def __getitem__(self, query: str) -> tuple[str, ...]:
+        try:
+            return _decode_documents(self._texts[query])
+        except msgspec.MsgspecError:  # with the right digest, so that somebody made it on purpose
+            raise InputError(f"is a damaged baseline: the documents of query {shorten(query)} are not a list") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._texts
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def find_answered(self) -> dict[str, bool]:
+        """Return whether each query has documents."""
+        return {query: bytes(text) != b"[]" for query, text in self._texts.items()}
 
 
 def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:

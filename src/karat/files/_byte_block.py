@@ -41,7 +41,7 @@ class ByteBlock:
 
     def count_controls(self) -> int:
         """Return how many bytes are control characters, which in JSON stand between texts only."""
-        return int((self.bytes[: self.size] < ord(" ")).sum())
+        return int(np.count_nonzero(self.bytes[: self.size] < ord(" ")))
 
     def has_at(self, places: Ints, text: bytes) -> bool:
         """Return whether a text stands at each of some places."""

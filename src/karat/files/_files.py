@@ -36,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str], *, before: int = 0) -> bytes:
         data = read_stdin()
     else:
         with open_file(name) as file:
-            data = read_stream(file, name, before=before)
+            data = read_stream(file, name, before=before, size=os.fstat(file.fileno()).st_size)
     return gunzip(data, name, before=before) if data[:2] == GZIP else data
 
 
@@ -49,15 +49,23 @@ def read_stdin() -> bytes:
     return read_stream(sys.stdin.buffer, name)
 
 
-def read_stream(file: Readable, name: str, *, before: int = 0, unpacked: bool = False) -> bytes:
-    """Return all that a stream holds, or raise an InputError if that is more than :func:`max_bytes` allows."""
+def read_stream(file: Readable, name: str, *, before: int = 0, unpacked: bool = False, size: int = 0) -> bytes:
+    """Return all that a stream holds, or raise an InputError if that is more than :func:`max_bytes` allows.
+
+    ``size`` is how many bytes it probably holds: if it does, they are not copied.
+    """
     limit = max_bytes()
     # Unlike a list of blocks, which are joined at the end, it takes hardly more memory than the bytes.
     buffer = io.BytesIO()
-    while block := access_file(name, file.read, _BLOCK):
+    block = access_file(name, file.read, size if _BLOCK < size <= limit - before else _BLOCK)
+    while block:
         if before + buffer.tell() + len(block) > limit:
             raise too_large(name, limit, before=before, unpacked=unpacked)
+        following = access_file(name, file.read, _BLOCK)
+        if not following and not buffer.tell():
+            return block
         buffer.write(block)
+        block = following
     return buffer.getvalue()
 
 

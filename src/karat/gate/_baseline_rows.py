@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import Floats, InputError
-from karat.evaluation import Segment, queries_by_segment
+from karat.evaluation import Segment, StoredLists, queries_by_segment
 from karat.files import parse_json
 from karat.gate._baseline import NOT_MEASURES, QUESTION, VERSION, digest_parts
 from karat.golden import Question
@@ -28,6 +28,8 @@ _BEGIN, _END = b',\n  "queries": {\n', b"\n  }\n}\n"
 """What stands between the head and the rows, and after them."""
 _LAYOUT = len(b",\n    ") - len(b", ")
 """How much longer the layout is than JSON on one line, for each row and once more for the end."""
+_Decoded = dict[bytes, dict[str, tuple[str, ...]]]
+"""The segments of queries by their text in the file."""
 LARGEST = 1e15
 """No measure and no clock goes higher, and squares of it are still finite."""
 
@@ -43,7 +45,7 @@ class Rows:
     codes: NDArray[np.uint8]
     """0 for a value, otherwise the number of the reason why it is missing, from 1."""
     reasons: tuple[str, ...]
-    lists: Mapping[str, tuple[str, ...]]
+    lists: StoredLists
     segments: Mapping[Segment, list[str]]
     questions: Mapping[str, Question]
 
@@ -62,14 +64,15 @@ def read_rows(data: bytes) -> tuple[dict[str, Any], Rows] | None:
         region = memoryview(data)[begin - len(b"{\n") : -len(b"\n}\n")]
         measures = _find_measures(data[begin : data.find(b"\n", begin)])
         table = msgspec.json.decode(region, type=dict[str, _row_type(measures)])  # type: ignore[misc]
+        segments = _sort_segments(table)
+        if not isinstance(head, dict) or "queries" in head or not table:
+            return None
+        if head.get("karat") != "baseline" or head.get("format") != VERSION:
+            return None
+        rows = _make_columns(table, measures, segments)
+        return (head, rows) if rows is not None and _is_as_written(head, table, rows.values, len(region)) else None
     except (msgspec.MsgspecError, ValueError, RecursionError, InputError):  # the other reader says what is wrong
         return None
-    if not isinstance(head, dict) or "queries" in head or not table:
-        return None
-    if head.get("karat") != "baseline" or head.get("format") != VERSION:
-        return None
-    rows = _make_columns(table, measures)
-    return (head, rows) if rows is not None and _is_as_written(head, table, rows.values, len(region)) else None
 
 
 def _find_measures(line: bytes) -> tuple[str, ...]:
@@ -79,9 +82,13 @@ def _find_measures(line: bytes) -> tuple[str, ...]:
 
 
 def _row_type(measures: Sequence[str]) -> type[msgspec.Struct]:
-    """Return the type of a row: the value of each measure, and what else a row may have, in the order of the digest."""
+    """Return the type of a row: the value of each measure, and what else a row may have, in the order of the digest.
+
+    Documents, of which there are ten times as many as queries, and segments, which are mostly the same, are left as
+    they stand in the file.
+    """
     texts: dict[str, Any] = dict.fromkeys(QUESTION, str)
-    kinds = texts | {"segments": dict[str, tuple[str, ...]], "missing": dict[str, str], "hits": tuple[str, ...]}
+    kinds = texts | {"segments": msgspec.Raw, "missing": dict[str, str], "hits": msgspec.Raw}
     names = {key: f"m{number}" for number, key in enumerate(measures)} | {key: key for key in kinds}
     fields: list[Any] = [
         (names[key], kinds[key] | msgspec.UnsetType, msgspec.UNSET)
@@ -99,7 +106,29 @@ def _row_type(measures: Sequence[str]) -> type[msgspec.Struct]:
     )
 
 
-def _make_columns(table: Mapping[str, Any], measures: Sequence[str]) -> Rows | None:
+def _sort_segments(table: Mapping[str, Any]) -> _Decoded:
+    """Return the segments by their text in the rows, whose keys are put into the order of the digest.
+
+    A key that stands twice in a text, as karat does not write it, raises a ValueError.
+    """
+    decoded: _Decoded = {}
+    sorted_: dict[bytes, bytes] = {}
+    for row in table.values():
+        if row.segments is msgspec.UNSET:
+            continue
+        text = bytes(row.segments)
+        if text not in sorted_:
+            segments = msgspec.json.decode(text, type=dict[str, tuple[str, ...]])
+            sorted_[text] = msgspec.json.format(msgspec.json.encode(segments, order="sorted"), indent=0)
+            if len(sorted_[text]) != len(text):
+                raise ValueError("segments of another layout")
+            decoded.setdefault(sorted_[text], segments)
+        if sorted_[text] != text:
+            row.segments = msgspec.Raw(sorted_[text])
+    return decoded
+
+
+def _make_columns(table: Mapping[str, Any], measures: Sequence[str], segments: _Decoded) -> Rows | None:
     """Return the rows in columns; None if a value is out of range, or missing without a reason."""
     rows = table.values()
     cells = (map(attrgetter(f"m{number}"), rows) for number in range(len(measures)))
@@ -119,8 +148,8 @@ def _make_columns(table: Mapping[str, Any], measures: Sequence[str]) -> Rows | N
         values=values,
         codes=codes,
         reasons=tuple(numbers),
-        lists={query: row.hits for query, row in table.items() if row.hits is not msgspec.UNSET},
-        segments=_Segments(table),
+        lists=StoredLists({query: row.hits for query, row in table.items() if row.hits is not msgspec.UNSET}),
+        segments=_Segments(table, segments),
         questions=_Questions(table),
     )
 
@@ -154,12 +183,13 @@ class _Questions(Mapping[str, Question]):
 class _Segments(Mapping[Segment, list[str]]):
     """The queries of each segment, collected when one is needed, which is for rules on segments only."""
 
-    def __init__(self, table: Mapping[str, Any]) -> None:
-        self._table = table
+    def __init__(self, table: Mapping[str, Any], decoded: _Decoded) -> None:
+        self._table, self._decoded = table, decoded
 
     @cached_property
     def _queries(self) -> Mapping[Segment, list[str]]:
-        return queries_by_segment({query: row.segments for query, row in self._table.items() if row.segments})
+        rows = ((query, row.segments) for query, row in self._table.items() if row.segments is not msgspec.UNSET)
+        return queries_by_segment({query: own for query, text in rows if (own := self._decoded[bytes(text)])})
 
     def __getitem__(self, segment: Segment) -> list[str]:
         return self._queries[segment]

@@ -26,14 +26,16 @@ def compare_lists(
     >>> [(query, similarity.similarity_class) for query, similarity in similarities.items()]
     [('q1', 'incompatible'), ('q2', 'identical')]
     """
-    deltas, shared = rr_deltas or {}, [query for query in baseline if query in candidate]
+    deltas, shared = rr_deltas or {}, list(baseline)
+    if shared != list(candidate):
+        shared = [query for query in shared if query in candidate]
     unchanged: Mapping[str, int] = {}
     if isinstance(candidate, RankedLists) and isinstance(baseline, RankedLists):
         unchanged = baseline.find_equal(candidate)
     others = [query for query in shared if query not in unchanged]
     pairs = zip(others, _take(baseline, others), _take(candidate, others), strict=True)
     equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
-    similarities: dict[str, RankSimilarity] = {}
+    changed: dict[str, RankSimilarity] = {}
     for query, before, after in pairs:
         key = len(before), deltas.get(query)
         similarity = equal.get(key) if before == after else None
@@ -41,13 +43,17 @@ def compare_lists(
             similarity = rank_similarity(before, after, k=k, rr_delta=key[1])
             if before == after:
                 equal[key] = similarity
-        similarities[query] = similarity
-    for query, length in unchanged.items():
+        changed[query] = similarity
+    similarities: dict[str, RankSimilarity] = {}
+    for query in shared:
+        if (length := unchanged.get(query)) is None:
+            similarities[query] = changed[query]
+            continue
         key = length, deltas.get(query)
         if key not in equal:
             equal[key] = rank_similarity(baseline[query], candidate[query], k=k, rr_delta=key[1])
         similarities[query] = equal[key]
-    return {query: similarities[query] for query in shared}
+    return similarities
 
 
 def _take(lists: Lists, queries: Sequence[str]) -> Sequence[Sequence[str]]:
@@ -60,7 +66,8 @@ def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
     names = sorted((name for name in shared if Measure.parse(name).definition.name == "RR"), key=len)
     if not names:
         return {}
-    return {query: after - before for query, before, after in pair_scores(candidate, baseline, names[0])}
+    pairs = pair_scores(candidate, baseline, names[0])
+    return dict(zip(pairs.queries, (pairs.after - pairs.before).tolist(), strict=True))
 
 
 def summarise_lists(similarities: Mapping[str, RankSimilarity]) -> ListSummary:

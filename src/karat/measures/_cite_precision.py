@@ -36,11 +36,12 @@ _END = 1 << 62
 def cite_precision(asked: Asked, k: None, *, rel: int, window: int, unit: str) -> float | str:
     """Citation precision: the share of what an answer cites that is relevant, or in the section that has the answer.
 
-    Formula: CitePrecision = |citations that CiteAccuracy calls right, or that are in an anchor| / |citations|
+    Formula: CitePrecision = mean over the cited documents of |citations that CiteAccuracy calls right, or that are in
+        an anchor| / |citations of the document|
     Range: 0 to 1
     Convention: over the questions that were answered; an answer without a citation counts 0; the same citation twice
         counts once; one of a document that neither the hits nor the golden set has, or of a part that its document
-        does not have, is wrong; ``unit='bytes'`` is the share of the cited bytes that are at most ``window`` bytes
+        does not have, is wrong; a document counts once, in however many slices it is cited; ``unit='bytes'`` is the share of the cited bytes that are at most ``window`` bytes
         from what is relevant or an anchor, times the share of the citations that exist: neither one citation of
         everything, nor a right one in many slices makes it better; undefined where the system does not answer
     Citation: Gao, Yen, Yu and Chen, Enabling Large Language Models to Generate Text with Citations, 2023
@@ -63,13 +64,22 @@ def cite_precision(asked: Asked, k: None, *, rel: int, window: int, unit: str) -
     if not citations:
         return 0.0
     if unit == "citations":
-        return sum(_is_right(asked, cited, relevant, window) for cited in citations) / len(citations)
+        return _weigh_documents(asked, citations, relevant, window)
     return _weigh_bytes(asked, citations, (*relevant, *asked.gold.anchors), window)
 
 
+def _weigh_documents(asked: Asked, citations: list[Target], relevant: Iterable[Target], window: int) -> float:
+    """Return the mean over the cited documents, so that a right citation in many slices weighs no more than one."""
+    marks: dict[str, list[bool]] = {}
+    for cited in citations:
+        marks.setdefault(cited.document, []).append(_is_right(asked, cited, relevant, window))
+    return sum(sum(right) / len(right) for right in marks.values()) / len(marks)
+
+
 def _is_right(asked: Asked, cited: Target, relevant: Iterable[Target], window: int) -> bool:
-    return is_in_anchor(asked, cited) or any(
-        supports(asked, cited, gold, window) and share_section(asked, cited, gold) for gold in relevant
+    return _exists(asked, cited) and (
+        is_in_anchor(asked, cited)
+        or any(supports(asked, cited, gold, window) and share_section(asked, cited, gold) for gold in relevant)
     )
 
 

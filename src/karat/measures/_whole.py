@@ -170,22 +170,25 @@ def _count_within(mask: Bools, ranking: _Ranking) -> Ints:
 
 
 class _WholeChunks(Chunks):
-    """The chunks of a ranking. Sizes are found when a measure asks for them, since few do, and every text is read."""
+    """The chunks of a ranking. Ranks, and sizes, for which every text is read, are found when a measure needs them."""
 
     def __init__(self, ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> None:
         none, queries = np.zeros(0, np.int64), np.zeros(ranking.queries, np.int64)
-        rank = _count_within(np.ones(len(ranking.query), np.bool_), ranking)
-        vars(self).update(query=ranking.query, rank=rank, repeats=repeats, unplaced=queries)
+        vars(self).update(query=ranking.query, repeats=repeats, unplaced=queries)
         vars(self).update(gold_query=none, gold_size=none, gold_grade=none, gold_rank=none)
-        vars(self)["_find_sizes"] = lambda: _find_sizes(ranking, rank, size_of)
+        vars(self)["_find_ranks"] = lambda: _count_within(np.ones(len(ranking.query), np.bool_), ranking)
+        vars(self)["_find_sizes"] = lambda: _find_sizes(ranking, self.rank, size_of)
 
     def __getattr__(self, name: str) -> Ints:
-        """Return ``size`` or ``unsized``, the fields that are not there at first."""
-        if name not in ("size", "unsized"):
+        """Return ``rank``, ``size`` or ``unsized``, the fields that are not there at first."""
+        if name == "rank":
+            vars(self)["rank"] = vars(self)["_find_ranks"]()
+        elif name in ("size", "unsized"):
+            vars(self).update(zip(("size", "unsized"), vars(self)["_find_sizes"](), strict=True))
+        else:
             raise AttributeError(name)
-        vars(self).update(zip(("size", "unsized"), vars(self)["_find_sizes"](), strict=True))
-        sizes: Ints = vars(self)[name]
-        return sizes
+        column: Ints = vars(self)[name]
+        return column
 
 
 def _find_sizes(ranking: _Ranking, rank: Ints, size_of: Callable[[str], int | None]) -> tuple[Ints, Ints]:

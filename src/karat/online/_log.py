@@ -22,7 +22,7 @@ from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
 from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._paths import Paths
-from karat.online._privacy import Redaction, hash_id, make_key, make_sampler, parse_key
+from karat.online._privacy import KEY_VARIABLE, Redaction, hash_id, make_key, make_sampler, parse_key
 from karat.online._segment import LARGEST
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -302,6 +302,8 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
 
 
 def _find_key(path: Path) -> bytes:
+    if text := os.environ.get(KEY_VARIABLE):
+        return parse_key(text)  # one that is too short is a setting without sense
     try:
         return make_key(path)
     except (OSError, KaratError, ValueError) as error:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents, list_scores
+from karat.core import GoldenSet, Hit, HitList, Scores, Trace, find_table_rows, list_documents, list_scores
 from karat.evaluation import Evaluation
 from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
@@ -130,9 +130,11 @@ def _list_documents(judged: _Judged, query: str, trace: Trace | None, before: Ev
     ranks = rank_documents(found)
     places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
     left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
-    columns = zip(count(1), ids, documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
-                  _list_channels(hits), strict=False)  # fmt: skip
-    return _Documents(_hits(columns), left, _expected(judged, ranks, grades))
+    # A score that is short already is the same object, of which a million would take memory.
+    scores = [score if score == (short := round(score, 6)) else short for score in list_scores(hits)]
+    rows = map(HitRow, count(1), ids, documents, scores, map(grades.get, documents), map(places.get, documents),
+               _list_channels(hits))  # fmt: skip
+    return _Documents(tuple(rows), left, _expected(judged, ranks, grades))
 
 
 def _score_queries(
@@ -160,24 +162,6 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _hits(columns: Iterable[tuple[int, str, str, float, int | None, int | None, dict[str, int]]]) -> tuple[HitRow, ...]:
-    """Return the hits of a query: rank, id, document, score, grade, rank in the baseline and channels of each."""
-    return tuple(
-        [
-            HitRow(
-                rank=rank,
-                id=id_,
-                document=document,
-                score=score if score == (short := round(score, 6)) else short,  # which shares the number
-                grade=grade,
-                was=was,
-                channels=own,
-            )
-            for rank, id_, document, score, grade, was, own in columns
-        ]
-    )
-
-
 def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
     """Return the ranks of each hit by channel, of which those that are held in columns have none."""
     if isinstance(hits, HitList):
@@ -200,16 +184,25 @@ def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passa
     """Return title and beginning of everything that was found, by the id of the hit."""
     passages: dict[str, Passage] = {}
     texts: dict[str, bytes] = {}  # of documents of which parts were found, encoded once
-    for trace in traces:
-        if trace.paraphrase or trace.repeat:
-            continue
-        hits = trace.listed
+    for hits in _list_distinct([trace.listed for trace in traces if not trace.paraphrase and not trace.repeat]):
         if isinstance(hits, HitList) and passages.keys() >= set(hits.ids):
             continue  # as of most queries, if there are very many
         for hit in hits:
             if hit.id not in passages:
                 passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit, texts))
     return passages
+
+
+def _list_distinct(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
+    """Return the lists; of rows of one table, the first row of each id, in their order, each a list of its own."""
+    found = find_table_rows(lists)
+    if found is None:
+        return lists
+    table, rows = found.table, np.arange(len(found.table.id))[found.rows]
+    first = np.full(len(table.names), len(table.id))
+    first[table.id[rows[::-1]]] = np.arange(len(rows))[::-1]  # of several values, the last stays
+    places = np.sort(first[first < len(table.id)])
+    return [HitList.of_table(table, row, row + 1) for row in rows[places].tolist()]
 
 
 def _title(golden: GoldenSet, id_: str) -> str:

@@ -13,7 +13,7 @@ FIELDS = ("category", "type", "intent")
 
 
 # A large report has millions of these rows, none of which can be part of a cycle: gc=False spares memory and time.
-class HitRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class HitRow(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A hit of a query."""
 
     rank: Rank
