@@ -107,7 +107,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     checks = [explain_missing(check, judges.get(check.metric, "")) for check in checks]
     checks = [explain_untestable(check, rules.get(check.name), raw) for check in checks]
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
-    checks = [note_silent(check, candidate, baseline) for check in checks]
+    checks = [note_silent(check, candidate, baseline, raw) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):

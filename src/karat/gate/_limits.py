@@ -14,7 +14,7 @@ from karat.gate._comparison import scale_of, shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
 from karat.gate._pairing import pair_with_lost
 from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
-from karat.gate._unanswered import count_refusals, count_silent, describe_silent, list_silent
+from karat.gate._unanswered import count_failed_judgments, count_refusals, count_silent, describe_silent, list_silent
 from karat.measures import NOT_FOR, UNTESTABLE, interpolate
 from karat.stats import Outcome
 
@@ -144,17 +144,31 @@ def list_newly_silent(
     return [query for query in scored if query in silent]
 
 
-def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None) -> Check:
-    """Return a check that says how many answers count as worst in it because they were refused, or say nothing."""
+def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None, raw: Evaluation) -> Check:
+    """Return a check that says how many answers count as worst in it: refused, without a word, or not judged.
+
+    ``raw`` is the run before worst values took the place of what failed.
+    """
     if check.query or check.current is None:
         return check
-    queries = None if check.where is None else candidate.segments[check.where]
+    queries = scored = None if check.where is None else candidate.segments[check.where]
     if check.kind not in ("min", "max"):
+        scored = _list_scored(baseline, check.metric, queries)
         queries = list_newly_silent(candidate, baseline, check.metric, queries)
-    counts = count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries)
+    counts = dict(count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries))
+    reason = check.reason
+    if unjudged := count_failed_judgments(raw, check.metric, scored):
+        counts["not judged"] = unjudged
+        reason = reason if len(raw.scores.present(check.metric, scored)[0]) else f"no answer was judged: {reason}"
     if not counts:
         return check
-    return replace(check, reason=f"{check.reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+    return replace(check, reason=f"{reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+
+
+def _list_scored(baseline: Evaluation | None, metric: str, queries: Sequence[str] | None) -> Sequence[str]:
+    if baseline is None or metric not in baseline.scores.columns:
+        return ()
+    return baseline.scores.present(metric, queries)[0]
 
 
 def _select_shared(
