@@ -21,6 +21,7 @@ FILES = {
     "attack": "attack/qrels.tsv",
     "chunking": "chunking/questions.csv",
     "clicks": "clicks/open_bandit_random_men.csv",
+    "faithfulness": "faithfulness/wice_claim_dev.jsonl",
     "trec_eval": "trec_eval/qrels.test",
     "ubi": "ubi/schema-1.3.0/event.schema.json",
     BUNDLE: BUNDLE,

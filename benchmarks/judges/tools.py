@@ -10,8 +10,11 @@ import json
 import os
 import resource
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 Judge = Callable[[int, int], list[float | None]]
 """Judges so many answers, so many at once."""
@@ -23,11 +26,12 @@ def texts(number: int) -> tuple[str, str, list[str]]:
     return f"Is fact {number} true?", fact, [f"{fact} So is another." * 4] * 5
 
 
-def karat(address: str) -> Judge:
-    from karat.judges import JUDGES, Asker, Bench, Budget, Chat, Item, Model, Pace, judge_items, load_prompts
+def karat(address: str, replies: Path | None = None) -> Judge:
+    from karat.judges import JUDGES, Asker, Bench, Budget, Chat, Item, Model, Pace, Replies, judge_items, load_prompts
 
     model = Model(url=address, model="m")
-    bench = Bench(asker=Asker(Chat(model), Budget(model), None, Pace()), prompts=load_prompts())
+    kept = None if replies is None else Replies(replies)
+    bench = Bench(asker=Asker(Chat(model), Budget(model), kept, Pace()), prompts=load_prompts())
 
     def judge(count: int, at_once: int) -> list[float | None]:
         items = []
@@ -35,6 +39,33 @@ def karat(address: str) -> Judge:
             question, answer, contexts = texts(number)
             items.append(Item(query=str(number), question=question, answer=answer, texts=tuple(contexts)))
         return [opinion.value for opinion in judge_items(bench, items, [JUDGES["faithfulness"]], concurrency=at_once)]
+
+    return judge
+
+
+def karat_kept(address: str) -> Judge:
+    """Karat as ``karat judge`` runs it: each reply is on disk before the next question."""
+    return karat(address, Path(tempfile.mkdtemp(prefix="karat-bench-"), "replies.db"))
+
+
+def bare(address: str) -> Judge:
+    """Nothing but the posts: two for an answer, with bodies as long as karat's, by httpx2 alone."""
+    import httpx2
+
+    fields = {"type": "object", "properties": {"claims": {"type": "array", "items": {"type": "string"}}}}
+    schema = {"type": "json_schema", "json_schema": {"name": "Claims", "strict": True, "schema": fields}}
+    said = [{"role": "system", "content": "x" * 1200}, {"role": "user", "content": "y" * 900}]
+    body = {"model": "m", "temperature": 0.0, "max_tokens": 2048, "messages": said, "response_format": schema}
+    client = httpx2.Client(timeout=120)
+
+    def post(_: int) -> float:
+        for _ in range(2):
+            client.post(f"{address}/chat/completions", json=body).json()
+        return 1.0
+
+    def judge(count: int, at_once: int) -> list[float | None]:
+        with ThreadPoolExecutor(at_once) as pool:
+            return list(pool.map(post, range(count)))
 
     return judge
 

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from cli.gate_project import accept, main, make_run, make_set
-from karat import golden
+from karat import golden, online
 from karat.cli._main import cli
 
 QRELS = "q01 0 d01 1\nq02 0 d02 1\n"
@@ -71,6 +71,11 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["judge", "sample", "runs/new.jsonl", "--output"],
         ["runs/new.jsonl", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
         [],
+    ),
+    ("harvest", "--output"): (
+        ["harvest", "live.db", "--golden", ".", "-o"],
+        ["set", "docs", "live.db", "karat.toml"],
+        ["docs/new"],
     ),
     ("eval", "--output"): (["eval", ".", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--output"): (["check", ".", "--no-report", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
@@ -147,6 +152,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = make_run(folder, golden.read(folder / "set", documents=folder / "docs"), [1] * 12)
     shutil.copy(run, folder / "run.svg")
     accept(folder, run)
+    with online.open(folder / "live.db") as log:
+        log.record("Where is the pool?", [("d01", 1.0)])
+    online.ingest(folder / "live.db")
     return folder
 
 
@@ -162,7 +170,12 @@ def project(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder that people or karat would read."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files if "__pycache__" not in path.parts}
+    passing = ("-shm", "-wal")  # of SQLite, beside a store that is read
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in files
+        if "__pycache__" not in path.parts and not path.name.endswith(passing)
+    }
 
 
 def names_of(path: str) -> Iterator[str]:

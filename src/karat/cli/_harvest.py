@@ -48,9 +48,10 @@ def command(store: str, set_: str | None, output: str | None, as_json: bool, **o
 
     since, until = (parse_day(options.pop(name), f"--{name}") for name in ("since", "until"))
     gold = golden.open_set(set_) if set_ else None
-    result = harvest_log(store, gold, since=since, until=until, **options)
     if output:
         refuse_input(output, folder=True)
+    result = harvest_log(store, gold, since=since, until=until, **options)
+    if output:
         result.write(output)
     for note in result.report.notes:
         say(note)

@@ -40,10 +40,11 @@ def cite_precision(asked: Asked, k: None, *, rel: int, window: int, unit: str) -
         an anchor| / |citations of the document|
     Range: 0 to 1
     Convention: over the questions that were answered; an answer without a citation counts 0; the same citation twice
-        counts once; one of a document that neither the hits nor the golden set has, or of a part that its document
-        does not have, is wrong; a document counts once, in however many slices it is cited; ``unit='bytes'`` is the share of the cited bytes that are at most ``window`` bytes
-        from what is relevant or an anchor, times the share of the citations that exist: neither one citation of
-        everything, nor a right one in many slices makes it better; undefined where the system does not answer
+        counts once, and so does a document, in however many slices it is cited; a citation of a document that neither
+        the hits nor the golden set has, or of a part that its document does not have, is wrong; ``unit='bytes'`` is
+        the share of the cited bytes that are at most ``window`` bytes from what is relevant or an anchor, times the
+        share of the citations that exist: neither one citation of everything, nor a right one in many slices makes it
+        better; undefined where the system does not answer
     Citation: Gao, Yen, Yu and Chen, Enabling Large Language Models to Generate Text with Citations, 2023
 
     >>> from karat.core import Citation, GoldenSet, Judgment, Query, Span, Target, Trace

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from karat.core import Hit
 from karat.online._hit_rows import NotHits, to_channels, to_float, to_floats, to_hit, to_hits, to_ids, to_text
+from karat.online._plain import to_scalar
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery, Record
 
 _AS_THEY_ARE = frozenset((str, tuple, dict, LoggedHit, list, int))
@@ -67,7 +68,7 @@ class EventDraft(Struct, array_like=True, tag="event"):
 Draft = QueryDraft | EventDraft
 
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
-encode_draft = msgspec.msgpack.Encoder(enc_hook=lambda value: _to_plain(value)).encode
+encode_draft = msgspec.msgpack.Encoder(enc_hook=to_scalar).encode
 
 
 def take_hits(values: Any) -> Any:
@@ -148,8 +149,3 @@ def replace_halves(value: Any) -> Any:
     if isinstance(value, Struct):
         return type(value)(*(replace_halves(getattr(value, name)) for name in value.__struct_fields__))
     return value
-
-
-def _to_plain(value: Any) -> Any:
-    item = getattr(value, "item", None)
-    return item() if callable(item) and getattr(value, "shape", None) == () else str(value)

@@ -22,6 +22,7 @@ from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
 from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._paths import Paths
+from karat.online._plain import Room, TooLarge
 from karat.online._privacy import KEY_VARIABLE, Redaction, hash_id, make_key, make_sampler, parse_key
 from karat.online._segment import LARGEST
 
@@ -190,7 +191,7 @@ class Log:
                 payload = encode_draft(draft)
             except UnicodeEncodeError:  # half of a surrogate pair somewhere
                 payload = encode_draft(replace_halves(draft))
-        except _TooLarge:
+        except TooLarge:
             self._journal.drop("too_large")
             return
         except Exception as error:
@@ -206,20 +207,20 @@ class Log:
 
     def _hide(self, draft: Draft) -> None:
         """Take out of a draft what must not be written."""
-        redact, key = self._redact, self._key
+        redact, key, room = self._redact, self._key, Room(LARGEST)
         if key is not None:
             if session := to_text(draft.session):
                 draft.session = hash_id(key, "session", session)
             if user := to_text(draft.user):
                 draft.user = hash_id(key, "user", user)
         if type(draft) is QueryDraft:
-            draft.text = _redact(redact, draft.text)
+            draft.text = _redact(redact, draft.text, room)
             if draft.error:
-                draft.error = _redact(redact, draft.error)
+                draft.error = _redact(redact, draft.error, room)
             if draft.answer is not None:
-                draft.answer = _redact(redact, draft.answer)
+                draft.answer = _redact(redact, draft.answer, room)
         if redact is not None and draft.attributes:
-            draft.attributes = redact.clean(draft.attributes)
+            draft.attributes = redact.clean(draft.attributes, room)
 
     def _find_ids(self, session: Any, user: Any) -> tuple[Any, Any]:
         around = _session.get()
@@ -239,14 +240,8 @@ class Log:
         return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
 
 
-class _TooLarge(Exception):
-    """A text that is longer than a record may be; looking through it would keep the host waiting."""
-
-
-def _redact(redact: Redaction | None, value: Any) -> str:
-    text = to_text(value)
-    if len(text) > LARGEST:
-        raise _TooLarge
+def _redact(redact: Redaction | None, value: Any, room: Room) -> str:
+    text = room.take(to_text(value))
     return text if redact is None else redact(text)
 
 

@@ -12,68 +12,13 @@ from typing import Any
 
 from karat.core import UsageError, shorten
 from karat.files import read_bytes
+from karat.online._personal import hide_personal
+from karat.online._plain import Room, to_plain
 
 KEY_VARIABLE = "KARAT_ONLINE_KEY"
 _LEAST_KEY = 16
 _HASH_BYTES = 16
-_EMAIL = re.compile(r"[\w.+%'-]{1,64}@(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}")
-_NUMBER = re.compile(r"[+(\d](?<![\w.-].)(?:[ ().\-/]{0,3}\d){6,18}(?!\w)")
-_DATE = re.compile(r"(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}(?!\d)|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d(?!\d)")
-_KEY = re.compile(
-    r"\b(?:(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs]|hf|npm|pypi|AKIA|ASIA|AIza|ya29|eyJ)[-_.]?[A-Za-z0-9_\-.]{12,}"
-    r"|(?=[A-Za-z_+/=]*\d)(?=[\d_+/=]*[A-Za-z])[A-Za-z0-9_+/=]{32,})"
-)
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)", re.DOTALL)
-_LEAST_SECRET = 14  # characters of a word that may be a key
-_DIGITS = b"0123456789"
-_LEAST_NUMBER = 7
-_LEAST_PHONE, _MOST_PHONE, _LEAST_CARD, _MOST_CARD = 9, 15, 13, 19
-
-
-def passes_luhn(digits: str) -> bool:
-    """Return whether the last digit is the check digit of a card's number.
-
-    >>> passes_luhn("4111111111111111"), passes_luhn("4111111111111112")
-    (True, False)
-    """
-    total = 0
-    for index, digit in enumerate(reversed(digits)):
-        value = int(digit) * (1 + index % 2)
-        total += value - 9 if value > 9 else value
-    return total % 10 == 0
-
-
-def _hide_number(match: re.Match[str]) -> str:
-    text = match[0]
-    digits = "".join(filter(str.isdigit, text))
-    if _LEAST_CARD <= len(digits) <= _MOST_CARD and passes_luhn(digits):
-        return "[card]"
-    if _DATE.match(text):
-        return text
-    marked = text[0] in "+("
-    if len(digits) <= _MOST_PHONE and len(digits) >= (_LEAST_NUMBER if marked else _LEAST_PHONE):
-        return "[phone]"
-    return text
-
-
-def _hide_usual(text: str) -> str:
-    """Replace what karat knows. A text is searched only for what it may have: most have nothing, and a user waits."""
-    if "@" in text:
-        text = _EMAIL.sub("[e-mail]", text)
-    if "PRIVATE KEY-----" in text:
-        text = _PRIVATE_KEY.sub("[key]", text)
-    words = text.split()
-    if len(max(words, key=len, default="")) >= _LEAST_SECRET:
-        for word in {word for word in words if len(word) >= _LEAST_SECRET}:
-            if (hidden := _KEY.sub("[key]", word)) != word:
-                text = text.replace(word, hidden)
-    if not text.isascii() or _count_digits(text) >= _LEAST_NUMBER:
-        text = _NUMBER.sub(_hide_number, text)
-    return text
-
-
-def _count_digits(text: str) -> int:
-    return len(text) - len(text.encode().translate(None, _DIGITS))
+_LEAST_LONG, _MOST_LONG = 10**12, 10**19  # numbers of 13 to 19 digits
 
 
 class Redaction:
@@ -103,18 +48,42 @@ class Redaction:
         for pattern, mark in self._own:
             text = pattern.sub(mark.replace("\\", r"\\"), text)
         if self._usual:
-            text = _hide_usual(text)
+            text = hide_personal(text)
         return text
 
-    def clean(self, value: Any) -> Any:
-        """Return a value of JSON with all texts in it redacted, keys of objects too."""
+    def clean(self, value: Any, room: Room | None = None) -> Any:
+        """Return a value as JSON has it, with all texts in it redacted, keys of objects too.
+
+        What JSON does not have becomes text first, so that nothing comes past. More texts than there is room for raise.
+
+        >>> Redaction().clean({"who": {"ann@example.org"}, "card": 4111111111111111})
+        {'who': ['[e-mail]'], 'card': '[card]'}
+        """
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if isinstance(value, bytes | bytearray | memoryview):
+            value = bytes(value).decode("utf-8", "replace")
         if isinstance(value, str):
-            return self(value)
+            return self(value if room is None else room.take(value))
+        if kind is int or kind is float:
+            return self._clean_number(value)
         if isinstance(value, Mapping):
-            return {self(key) if isinstance(key, str) else key: self.clean(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.clean(inner) for inner in value]
-        return value
+            return {self._clean_key(key, room): self.clean(inner, room) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.clean(inner, room) for inner in value]
+        return self.clean(to_plain(value), room)
+
+    def _clean_key(self, key: Any, room: Room | None) -> Any:
+        clean = self.clean(key, room)
+        return clean if isinstance(clean, str | int) else str(clean)
+
+    def _clean_number(self, value: float) -> Any:
+        """Return a number, or its text if that is a card's or a telephone's; milliseconds since 1970 are neither."""
+        if not _LEAST_LONG <= abs(value) < _MOST_LONG or _LEAST_LONG <= value < 2 * _LEAST_LONG:
+            return value
+        text = f"{value:.0f}"
+        return value if (hidden := self(text)) == text else hidden
 
 
 def hash_id(key: bytes, kind: str, id: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, HitList, Scores, Trace, find_table_rows, list_documents, list_scores
+from karat.core import GoldenSet, Hit, HitList, Scores, Trace, find_table_rows, list_documents, list_scores, make_hits
 from karat.evaluation import Evaluation
 from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
@@ -194,15 +194,16 @@ def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passa
 
 
 def _list_distinct(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
-    """Return the lists; of rows of one table, the first row of each id, in their order, each a list of its own."""
+    """Return the lists; of rows of one table, one list with the first row of each id, in their order."""
     found = find_table_rows(lists)
     if found is None:
         return lists
     table, rows = found.table, np.arange(len(found.table.id))[found.rows]
     first = np.full(len(table.names), len(table.id))
     first[table.id[rows[::-1]]] = np.arange(len(rows))[::-1]  # of several values, the last stays
-    places = np.sort(first[first < len(table.id)])
-    return [HitList.of_table(table, row, row + 1) for row in rows[places].tolist()]
+    chosen = rows[np.sort(first[first < len(table.id)])]
+    ids, documents = ([table.names[i] for i in column[chosen].tolist()] for column in (table.id, table.document))
+    return [make_hits(ids, table.score[chosen].tolist(), documents)]
 
 
 def _title(golden: GoldenSet, id_: str) -> str:
