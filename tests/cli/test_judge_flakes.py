@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,11 @@ def test_a_baseline_moves_to_another_judge(folder: Path, capsys: pytest.CaptureF
         assert report.spending[0].calls == 0  # the old judge has said all of it before
         configure(folder, tables["new.toml"], gate=rule.replace("0.9", "0.4"))
         assert main(["judge", "."]) == 0
-        capsys.readouterr()
+        assert re.search(
+            r"replaced what faithfulness:m@\w+ said: it is faithfulness:m@\w+ now", capsys.readouterr().out
+        )
+        assert main(["judge", "."]) == 0
+        assert "replaced" not in capsys.readouterr().out
         assert main(["gate", run]) == 1
         printed = capsys.readouterr().out
         assert "another judge scored it (faithfulness:m@" in printed
@@ -131,8 +136,14 @@ def test_a_baseline_moves_to_another_judge(folder: Path, capsys: pytest.CaptureF
         assert main(["gate", run, "--baseline", "moved.json"]) == 0
         assert main(line) == 0
         assert "min 0.4 is" in capsys.readouterr().out
-        assert main([*line, "-o", "again.json"]) == 2
-        assert "the run is not that of the baseline" in capsys.readouterr().err
+        assert main([*line, "-o", "again.json"]) == 0  # the new judge's opinions stand beside the run by now
+        assert (folder / "again.json").read_text() == (folder / "moved.json").read_text()
+        assert main(["judge", "bridge", "new.toml", "old.toml", run, "-o", "back.json"]) == 2
+        assert "name the file with the table [judges] that the baseline was judged with" in capsys.readouterr().err
+        other = Path(run).with_name("other.jsonl")
+        other.write_text(re.sub(r'("answer": ?"Fact \d+ is) true', r"\1 false", Path(run).read_text()))
+        assert main([*line[:4], str(other), "-o", "other.json"]) == 2
+        assert "the run is not that of the baseline: the old judge gives" in capsys.readouterr().err
         assert main(["judge", "bridge", "old.toml", "old.toml", run]) == 2
         assert "nothing to bridge" in capsys.readouterr().err
     assert main(["judge", "bridge", "set/golden.toml", "old.toml", run]) == 2

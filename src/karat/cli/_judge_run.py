@@ -28,13 +28,13 @@ def command(run: str, as_json: bool, **options: Any) -> None:
 
     What the judges say is written beside the run, and is then a measure like any other: Faithfulness, ContextRecall
     and so on, in karat eval --run, gate, compare and report. The model is in [judges] of karat.toml; without one, the
-    judge lexical_support compares words.
+    judge lexical_support compares words. The exit code is 3 if a judge failed on every answer that it should judge.
 
     Example: karat judge examples/hotel --judge faithfulness --dry-run
     """
     from karat.cli._judge_text import judge_text
     from karat.projects import open_project
-    from karat.projects.judging import choose_judges, judge_run
+    from karat.projects.judging import choose_judges, judge_run, list_mute
     from karat.schema import to_json
 
     if options["show"]:
@@ -58,3 +58,5 @@ def command(run: str, as_json: bool, **options: Any) -> None:
             progress=progress,
         )
     emit(to_json(report) if as_json else judge_text(report))
+    if list_mute(report):
+        click.get_current_context().exit(3)

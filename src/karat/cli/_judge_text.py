@@ -35,6 +35,11 @@ def judge_text(report: JudgeReport) -> str:
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
     if report.kept:
         parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")
+    now = {row.judge: row.fingerprint for row in report.measures}
+    parts += [
+        f"replaced what {escaped(before)} said: it is {escaped(now[judge])} now"
+        for judge, before in report.changed.items()
+    ]
     if report.replaced:
         parts.append(f"nothing was kept: {escaped(report.replaced)}")
     return "\n".join(parts)

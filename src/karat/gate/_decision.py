@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, compress
+from itertools import chain
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from karat.gate._limits import (
 )
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
+from karat.gate._pairing import pair_with_lost
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.gate._unanswered import count_failures, count_refusals, find_lost
 from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict
@@ -106,7 +107,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     checks = [explain_missing(check, judges.get(check.metric, "")) for check in checks]
     checks = [explain_untestable(check, rules.get(check.name), raw) for check in checks]
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
-    checks = [note_silent(check, candidate, baseline) for check in checks]
+    checks = [note_silent(check, candidate, baseline, raw) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):
@@ -163,7 +164,7 @@ def _run_tests(
             continue
         queries = select_queries(rule, candidate.segments)
         now = read_number(candidate, rule, queries)
-        pairs = None if baseline is None else _pair_queries(candidate, baseline, rule, queries)
+        pairs = None if baseline is None else pair_with_lost(candidate, baseline, rule, queries)
         if math.isnan(now):
             checks.append(fail_missing(rule, kind, None))
         elif baseline is None or pairs is None:
@@ -206,24 +207,6 @@ def _align_pairs(tested: Sequence[tuple[Rule, Pairs]], lost: frozenset[str]) -> 
 
 def _note_lost(queries: int) -> str:
     return f"; {queries:,} that the baseline scored cannot be scored now" if queries else ""
-
-
-def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None) -> Pairs:
-    """Return the scores of each query before and now.
-
-    A query that has a score in the baseline, was asked and has none now counts as 0, unless lower is better.
-    """
-    pairs = pair_scores(candidate, baseline, rule.metric, queries)
-    if rule.lower_is_better or not len(pairs):  # 0 would be a reward
-        return pairs
-    names, before = baseline.scores.present(rule.metric, queries)
-    after = candidate.scores.look_up(rule.metric, names)
-    missing = np.isnan(after)
-    if not missing.any():
-        return Pairs(queries=names, before=before, after=after)
-    kept = [not lost or query in candidate.query_set for query, lost in zip(names, missing.tolist(), strict=True)]
-    after = np.where(missing, 0.0, after)
-    return Pairs(queries=tuple(compress(names, kept)), before=before[kept], after=after[kept])
 
 
 def _make_check(rule: Rule, verdict: Verdict, note: str) -> Check:

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from karat.core import InputError, Measure, format_ms, shorten
+from karat.core import InputError, Measure, average, format_ms, shorten
 from karat.evaluation import Evaluation, Segments, cited_distances
 from karat.gate._check import Check
-from karat.gate._comparison import shared_queries
+from karat.gate._comparison import scale_of, shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
+from karat.gate._pairing import pair_with_lost
 from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
-from karat.gate._unanswered import count_refusals, count_silent, describe_silent, list_silent
+from karat.gate._unanswered import count_failed_judgments, count_refusals, count_silent, describe_silent, list_silent
 from karat.measures import NOT_FOR, UNTESTABLE, interpolate
 from karat.stats import Outcome
 
@@ -92,8 +93,7 @@ def check_limits(
         now = read_number(raw or candidate if rule.scored is not None else counted, rule, queries)
         # Only questions that both were asked are compared; the floors are for all that the run was asked.
         shared = queries if baseline is None else _select_shared(candidate, baseline, rule, queries)
-        compared = now if shared is queries and changed is counted else read_number(changed, rule, shared)
-        then = math.nan if baseline is None else read_number(baseline, rule, shared, candidate.must_show)
+        compared, then = _read_change(changed, baseline, rule, shared)
         if rule.is_latency and _is_unknown(rule, candidate, baseline):
             yield _fail_latency(rule, candidate, now, then)
             continue
@@ -108,6 +108,30 @@ def check_limits(
                     yield check_change(rule, kind, compared, then, limit)
 
 
+def _read_change(
+    candidate: Evaluation, baseline: Evaluation | None, rule: Rule, queries: Sequence[str] | None
+) -> tuple[float, float]:
+    """Return the number of a rule now and in the baseline, a mean over the queries that have a value in both.
+
+    Means over different queries differ although nothing changed, as after ``karat judge bridge``, which judges some.
+    """
+    now = read_number(candidate, rule, queries)
+    then = math.nan if baseline is None else read_number(baseline, rule, queries, candidate.must_show)
+    if baseline is None or math.isnan(now) or math.isnan(then) or not _has_values(rule, candidate, baseline):
+        return now, then
+    pairs = pair_with_lost(candidate, baseline, rule, queries)
+    if not len(pairs):
+        return now, math.nan
+    scale = scale_of(rule.metric)
+    return average(pairs.after, scale), average(pairs.before, scale)
+
+
+def _has_values(rule: Rule, *evaluations: Evaluation) -> bool:
+    """Return whether the number of a rule is a mean over queries, whose values all evaluations have."""
+    is_mean = rule.must_show is None and rule.scored is None
+    return is_mean and all(rule.metric in evaluation.scores.columns for evaluation in evaluations)
+
+
 def list_newly_silent(
     candidate: Evaluation, baseline: Evaluation | None, metric: str, queries: Sequence[str] | None
 ) -> list[str]:
@@ -120,17 +144,31 @@ def list_newly_silent(
     return [query for query in scored if query in silent]
 
 
-def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None) -> Check:
-    """Return a check that says how many answers count as worst in it because they were refused, or say nothing."""
+def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None, raw: Evaluation) -> Check:
+    """Return a check that says how many answers count as worst in it: refused, without a word, or not judged.
+
+    ``raw`` is the run before worst values took the place of what failed.
+    """
     if check.query or check.current is None:
         return check
-    queries = None if check.where is None else candidate.segments[check.where]
+    queries = scored = None if check.where is None else candidate.segments[check.where]
     if check.kind not in ("min", "max"):
+        scored = _list_scored(baseline, check.metric, queries)
         queries = list_newly_silent(candidate, baseline, check.metric, queries)
-    counts = count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries)
+    counts = dict(count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries))
+    reason = check.reason
+    if unjudged := count_failed_judgments(raw, check.metric, scored):
+        counts["not judged"] = unjudged
+        reason = reason if len(raw.scores.present(check.metric, scored)[0]) else f"no answer was judged: {reason}"
     if not counts:
         return check
-    return replace(check, reason=f"{check.reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+    return replace(check, reason=f"{reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+
+
+def _list_scored(baseline: Evaluation | None, metric: str, queries: Sequence[str] | None) -> Sequence[str]:
+    if baseline is None or metric not in baseline.scores.columns:
+        return ()
+    return baseline.scores.present(metric, queries)[0]
 
 
 def _select_shared(

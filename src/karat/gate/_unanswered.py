@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from karat.core import Scores
 from karat.evaluation import Evaluation, average_variants, fill_worst, find_worst, list_tables
 from karat.gate._comparison import lower_is_better
-from karat.measures import SILENT
+from karat.measures import JUDGE_FAILED, SILENT
 
 
 def find_lost(candidate: Evaluation, baseline: Evaluation) -> frozenset[str]:
@@ -113,6 +113,21 @@ def count_silent(evaluation: Evaluation, measure: str, queries: Sequence[str] | 
         codes = Counter(table.codes[rows, table.columns[measure]].tolist())
         counts.update({SILENT[table.reasons[code - 1]]: n for code, n in codes.items() if _is_silent(table, code)})
     return counts
+
+
+def count_failed_judgments(evaluation: Evaluation, measure: str, queries: Sequence[str] | None = None) -> int:
+    """Return how many answers have no value of a measure because the judge failed.
+
+    ``evaluation`` is the run before :func:`count_failures`, which counts them as worst. Each wording and repeat is an
+    answer.
+    """
+    total = 0
+    for table in list_tables(evaluation, measure):
+        failed = [number for number, reason in enumerate(table.reasons, 1) if reason.startswith(JUDGE_FAILED)]
+        if failed:
+            rows = [table.rows[q] for q in (table.queries if queries is None else queries) if q in table.rows]
+            total += int(np.isin(table.codes[rows, table.columns[measure]], failed).sum())
+    return total
 
 
 def _is_silent(table: Scores, code: int) -> bool:

@@ -60,18 +60,20 @@ def write_opinions(path: Path, run: str, judges: Mapping[str, str], opinions: It
 
 def merge_opinions(
     path: Path, run: str, judges: Mapping[str, str], opinions: Sequence[OpinionDocument]
-) -> tuple[dict[str, str], str]:
+) -> tuple[dict[str, str], dict[str, str], str]:
     """Write the opinions of some judges about a run file, beside those of others which are there already.
 
-    Return the judges whose opinions were kept, each with what decides about them, and why opinions are gone: those
-    about another run do not count any more, and a file that cannot be read is written anew.
+    Return the judges whose opinions were kept and those whose opinions were replaced because they have changed, each
+    with what decides, or decided, about them; and why opinions are gone: those about another run do not count any
+    more, and a file that cannot be read is written anew.
     """
     with lock_folder(path.parent):  # of two processes with different judges, the second keeps what the first wrote
         before, problem = _read_earlier(path, run)
         kept = {judge: own for judge, own in before.judges.items() if judge not in judges}
         others = [opinion for opinion in before.opinions if opinion.judge in kept]
         write_opinions(path, run, {**kept, **judges}, [*others, *opinions])
-    return kept, problem
+    changed = {judge: own for judge, own in before.judges.items() if judges.get(judge, own) != own}
+    return kept, changed, problem
 
 
 def _read_earlier(path: Path, run: str) -> tuple[Opinions, str]:

@@ -112,6 +112,9 @@ class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     kept: dict[str, str] = {}
     """Judges that had judged this run before, and were not asked now: their opinions stay. Each with what decides about
     them."""
+    changed: dict[str, str] = {}
+    """Judges that had judged this run before they changed, as by another model or more votes: what they said then was
+    replaced. Each with what decided about that."""
     replaced: str = ""
     """Why opinions that were there are gone; empty if none are."""
     caveats: list[str] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karat.config import read_judges_file
-from karat.core import InputError, Run, UsageError
+from karat.core import InputError, Run, UsageError, shorten
 from karat.files import refuse_input
 from karat.gate import Baseline, Rule, read_baseline, write_baseline
 from karat.projects._gating import baseline_path, project_policy
@@ -64,7 +64,7 @@ def bridge_judges(
     recorded = read_baseline(place) if place.is_file() else None
     rows = [_compare(project, judge, sides, recorded, len(sampled)) for judge in judges]
     if output is not None:
-        _write_moved(recorded, judges, sides, answers, output)
+        _write_moved(recorded, judges, sides, output)
     return BridgeReport(
         run=str(run),
         old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),
@@ -124,7 +124,7 @@ def _move(value: float, shift: tuple[float, float, float]) -> JudgeEstimate:
 
 
 def _write_moved(
-    recorded: Baseline | None, judges: Sequence[Judge], sides: Sequence[JudgedSample], run: Run, output: Path
+    recorded: Baseline | None, judges: Sequence[Judge], sides: Sequence[JudgedSample], output: Path
 ) -> None:
     """Write the baseline with the new judge's scores in the place of the old one's."""
     if recorded is None:
@@ -133,8 +133,7 @@ def _write_moved(
     evaluation = recorded.evaluation
     if evaluation.repeats:
         raise UsageError("the baseline has repeats, which cannot be moved; judge its run anew, and record it")
-    own = {trace.query: trace.opinions for trace in run.traces}
-    scores = evaluation.scores
+    scores, earlier = evaluation.scores, evaluation.provenance.settings.get("judged_by")
     values, codes, reasons = scores.values.copy(), scores.codes.copy(), list(scores.reasons)
     reasons.append("the new judge did not judge it")
     definitions = dict(scores.definitions)
@@ -142,14 +141,15 @@ def _write_moved(
         if judge.measure not in scores.measures:
             raise UsageError(f"the baseline has no {judge.measure}; choose judges that it has with --judge")
         column = scores.measures.index(judge.measure)
-        _require_same_run(scores.column(judge.measure), own, judge)
+        _require_same_run(judge, scores.column(judge.measure), sides[0], earlier)
         new = sides[1].scores.get(judge.name, {})
+        if scores.rows.keys().isdisjoint(new):
+            raise UsageError(f"the new judge has no score of {judge.measure} for a query of the baseline")
         for query, row in scores.rows.items():
             codes[row, column] = 0 if query in new else len(reasons)
             values[row, column] = new.get(query, math.nan)
         definitions[judge.measure] = f"{judge.measure} by {sides[1].fingerprints[judge.name]}"
     moved = replace(scores, values=values, codes=codes, reasons=tuple(reasons), definitions=definitions)
-    earlier = evaluation.provenance.settings.get("judged_by")
     judged_by = {judge.name: sides[1].fingerprints[judge.name] for judge in judges}
     if isinstance(earlier, Mapping):  # earlier versions of karat named all judges together
         judged_by = {**earlier, **judged_by}
@@ -161,17 +161,23 @@ def _write_moved(
     )
 
 
-def _require_same_run(
-    column: Mapping[str, float], opinions: Mapping[str, Mapping[str, float | str]], judge: Judge
-) -> None:
-    """Refuse a run whose scores by the old judge are not those of the baseline: its answers are others."""
-    values = {query: own.get(judge.name) for query, own in opinions.items()}
-    wrong = [
-        query
-        for query, value in column.items()
-        if isinstance(own := values.get(query), int | float) and abs(own - value) > _TIE
-    ]
-    if wrong or not any(isinstance(value, int | float) for value in values.values()):
+def _require_same_run(judge: Judge, column: Mapping[str, float], old: JudgedSample, judged_by: object) -> None:
+    """Refuse a run to which the old judge gives other scores than the baseline has: its answers are others.
+
+    The opinions beside the run do not tell, since those of the new judge may have taken their place.
+    """
+    recorded = judged_by.get(judge.name) if isinstance(judged_by, Mapping) else None
+    if recorded is not None and recorded != old.fingerprints[judge.name]:
         raise UsageError(
-            "the run is not that of the baseline, or is not judged by the old judge: name the run that was recorded"
+            f"the judge of the baseline is {shorten(str(recorded))}, and OLD has {old.fingerprints[judge.name]}: "
+            "name the file with the table [judges] that the baseline was judged with"
+        )
+    scores = {query: value for query, value in old.scores.get(judge.name, {}).items() if query in column}
+    if not scores:
+        raise UsageError(f"the old judge has no score of {judge.measure} for a query that the baseline scored")
+    wrong = [query for query, value in scores.items() if abs(column[query] - value) > _TIE]
+    if wrong:
+        raise UsageError(
+            f"the run is not that of the baseline: the old judge gives {len(wrong)} of {len(scores)} queries another "
+            f"{judge.measure}, such as {shorten(wrong[0])}; name the run that was recorded"
         )

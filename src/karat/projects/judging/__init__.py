@@ -3,7 +3,7 @@
 from karat.projects.judging._calibration import Scale, calibrate_judge, calibrate_pool
 from karat.projects.judging._costs import estimate_costs
 from karat.projects.judging._flakes import find_flakes
-from karat.projects.judging._judge import choose_judges, judge_run
+from karat.projects.judging._judge import choose_judges, judge_run, list_mute
 from karat.projects.judging._labels import attach_labels, sample_labels
 from karat.projects.judging._pool import judge_pool
 from karat.projects.judging._preference import prefer_run
@@ -22,6 +22,7 @@ __all__ = [
     "judge_pool",
     "judge_run",
     "judge_sample",
+    "list_mute",
     "prefer_run",
     "sample_labels",
     "show_requests",

@@ -25,7 +25,7 @@ from karat.judges import (
     make_item,
     make_rubric_judge,
 )
-from karat.measures import ANSWERABLE, UNANSWERABLE, run_scores
+from karat.measures import ANSWERABLE, JUDGE_FAILED, UNANSWERABLE, run_scores
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
 from karat.runs import digest_run, merge_opinions, opinions_path, read_any_run
@@ -87,7 +87,7 @@ def judge_run(
         fingerprints = fingerprint_judges(project, setup, judges, votes)
         opinions = _judge(project, setup, items, judges, votes, progress)
         documents = list(map(_write_opinion, opinions))
-        kept, replaced = merge_opinions(target, digest_run(data), fingerprints, documents)
+        kept, changed, replaced = merge_opinions(target, digest_run(data), fingerprints, documents)
         judged = read_any_run(path, project.golden, data=data)
         return JudgeReport(
             run=str(path),
@@ -97,9 +97,19 @@ def judge_run(
             spending=write_spending(setup.spending),
             dry_run=False,
             kept=kept,
+            changed=changed,
             replaced=replaced,
             caveats=describe_altered(project.golden, evaluation.traces),
         )
+
+
+def list_mute(report: JudgeReport) -> list[str]:
+    """Return the judges that gave no value at all, although there was something to judge."""
+    return [
+        row.judge
+        for row in report.measures
+        if not row.scored and any(reason.startswith(JUDGE_FAILED) for reason in row.reasons)
+    ]
 
 
 def _list_items(project: Project, run: Run, path: Path, judges: Sequence[Judge]) -> list[Item]:

@@ -1,0 +1,58 @@
+"""A judge that fails: what ``karat judge`` returns, and what the gate says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.answering_project import COUNT, configure, enter_project, name_model, write_scores
+from cli.gate_project import main
+from judges.model_server import serve
+
+RULES = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.7, max_drop_abs = 0.1 }]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose system answers, which is the current folder."""
+    return enter_project(tmp_path, monkeypatch)
+
+
+def read_checks(capsys: pytest.CaptureFixture[str], run: Path) -> dict[str, Any]:
+    capsys.readouterr()
+    main(["gate", str(run), "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return {check["kind"]: check for check in checks if check["metric"] == "Faithfulness"}
+
+
+def test_a_gate_says_how_many_answers_were_not_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They count as worst: 10 of 12 have 1, which is 0.8333; if none was judged, that is said first."""
+    configure(folder, gate=RULES)
+    assert main(["eval", "."]) == 0
+    (run,) = (folder / "runs").glob("*.jsonl")
+    write_scores(run, {f"q{i}": [1.0] for i in range(COUNT)})
+    assert main(["baseline", "update", str(run)]) == 0
+    write_scores(run, {f"q{i}": [1.0 if i > 1 else None] for i in range(COUNT)})
+    checks = read_checks(capsys, run)
+    assert checks["min"]["reason"] == "0.8333 is at least 0.7; 2 not judged counted as worst"
+    assert checks["max_drop_abs"]["reason"].endswith("; 2 not judged counted as worst")
+    assert [check["outcome"] for check in checks.values()] == ["pass", "fail"]
+    write_scores(run, {f"q{i}": [None] for i in range(COUNT)})
+    checks = read_checks(capsys, run)
+    assert checks["min"]["reason"] == "no answer was judged: 0.0000 is below 0.7; 12 not judged counted as worst"
+
+
+@pytest.mark.parametrize(("reply", "more"), [("It is great!", ""), ({}, "calls = 0\n")])
+def test_judges_that_judge_nothing_end_with_3(
+    folder: Path, capsys: pytest.CaptureFixture[str], reply: Any, more: str
+) -> None:
+    """As an evaluation does in which every question fails."""
+    with serve(lambda _: reply) as server:
+        configure(folder, name_model(server, more).replace(', "context_recall"', ""))
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        assert main(["judge", "."]) == 3
+        assert "Faithfulness     -    0/12" in capsys.readouterr().out
