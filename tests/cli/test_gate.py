@@ -74,7 +74,8 @@ class TestOutcomes:
         )
         assert lost.count("What of") == 5
         assert changed == "the system changed in\n  chunk.size: 384, was 512"
-        assert failures == "failures: 1 of 12 queries (1 new, 0 old); new: q12"
+        line = "failures: 1 of 12 queries (1 new, 0 old); new: q12"
+        assert failures == f"{line}\n  nothing relevant was found: 1 (q12)"
         assert floor == "lexical floor: no lexical channel recorded"
         assert verdict.startswith("FAIL by policy default: 1 of 4 checks failed\nif that is intended: ")
 

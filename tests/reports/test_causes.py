@@ -44,7 +44,8 @@ def test_failures_are_new_or_old_and_others_are_fixed() -> None:
     page = render_markdown(document)
     assert "new: the baseline did not fail it, and had a at rank 1" in page
     assert "Fixed since the baseline (1): q3" in page
-    assert "failures: 2 of 3 queries (1 new, 1 old); new: q1; fixed: q3" in render_text(document)
+    line = "failures: 2 of 3 queries (1 new, 1 old); new: q1; fixed: q3"
+    assert f"{line}\n  nothing relevant was found: 2 (q1, q2)\n" in render_text(document)
     assert '"fixed":[2],"new":1,"old":1' in render_html(document)
     alone = report_document(result)
     assert (alone.failures[0].since, alone.fixed) == (UNSET, UNSET)
@@ -93,5 +94,6 @@ def test_new_old_and_unknown_failures_add_up() -> None:
     result = gate_run(project, answer("n5", names), policy="default", alone=True, measures=measures)
     result = replace(result, baseline=Baseline(evaluation=before, recorded="2026-11-17"))
     line = "failures: 4 of 6 queries (1 new, 1 old, 2 of which the baseline says nothing); new: n1; fixed: n5"
+    line += "\n  it has no answer, and hits were returned: 4 (n1, n2, n3, n4)"
     assert line in render_text(report_document(result))
     assert line in render_text(report_document(result, brief=True))

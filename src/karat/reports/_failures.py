@@ -18,6 +18,8 @@ OF_UNANSWERABLE = ("RightRefusal", "TrueEmpty")
 """The measures that tell whether a query without an answer failed: not if one of them is 1."""
 _TIE = 1e-9
 _NAMED = 20
+_EXAMPLES = 5
+_OF_LIMIT = re.compile(r"(.+) \S+ is below (\S+)")
 _RECIPROCAL_RANK = re.compile(r"RR(\(.*\))?(@\d+)?")
 
 
@@ -113,8 +115,27 @@ def describe_failures(document: DecisionDocument, show: Callable[[str], str]) ->
     return line + (f"; fixed: {_list(document.fixed, show)}" if document.fixed else "")
 
 
-def _list(queries: Sequence[str], show: Callable[[str], str]) -> str:
-    return ", ".join(map(show, queries[:_NAMED])) + (" ..." if len(queries) > _NAMED else "")
+def list_failure_kinds(document: DecisionDocument, show: Callable[[str], str]) -> list[str]:
+    """Return a line for each reason why queries failed, with how many did and the first of them.
+
+    A query with several reasons counts for the first one.
+    """
+    kinds: dict[str, list[str]] = {}
+    for failure in document.failures:
+        kinds.setdefault(_name_kind(failure.reasons[0]), []).append(failure.query)
+    return [f"{show(kind)}: {len(queries):,} ({_list(queries, show, _EXAMPLES)})" for kind, queries in kinds.items()]
+
+
+def _name_kind(reason: str) -> str:
+    """Return a reason without what is said of one query only."""
+    if below := _OF_LIMIT.fullmatch(reason):
+        return f"{below[1]} is below {below[2]}"
+    head = reason.partition(":")[0]
+    return {"failed": "an error", "must pass": "a must-pass was missed"}.get(head, reason)
+
+
+def _list(queries: Sequence[str], show: Callable[[str], str], most: int = _NAMED) -> str:
+    return ", ".join(map(show, queries[:most])) + (" ..." if len(queries) > most else "")
 
 
 def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:

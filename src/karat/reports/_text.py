@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
-from karat.reports._failures import describe_failures
+from karat.reports._failures import describe_failures, list_failure_kinds
 from karat.reports._floor import describe_floor
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.reports._verdict import (
@@ -53,7 +53,7 @@ def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PL
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
-        _label("failures", describe_failures(document, printable), style),
+        _failures(document, style),
         _label("lexical floor", escaped(describe_floor(document)), style),
         "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, run, style),
@@ -171,6 +171,12 @@ def _below_limits(document: DecisionDocument) -> Iterable[str]:
             shown = ", ".join(f"{printable(query)} {score:.2f}" for score, query in below[:_BELOW])
             more = " ..." if len(below) > _BELOW else ""
             yield f"{len(below):,} below {limit:g} of {name}: {shown}{more}"
+
+
+def _failures(document: DecisionDocument, style: Style) -> str:
+    """Return how many queries failed, and below that what a failure is: the operations above count errors only."""
+    line = _label("failures", describe_failures(document, printable), style)
+    return "\n  ".join([line, *list_failure_kinds(document, printable)]) if line else ""
 
 
 def _label(name: str, line: str, style: Style) -> str:
