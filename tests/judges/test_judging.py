@@ -112,7 +112,7 @@ def test_perfect_is_exactly_one_and_nothing_is_exactly_zero() -> None:
         (Item(query="q", question="?", refused=True), "faithfulness", "the answer was refused"),
         (Item(query="q", question="?", answer="!"), "answer_recall", "no reference answer in the golden set"),
         (Item(query="q", question="?", error="timed out", reference="A."), "context_precision", "the question failed"),
-        (Item(query="q", question="?", answer=" ... "), "faithfulness", "the answer makes no claim"),
+        (Item(query="q", question="?", answer=" ... "), "faithfulness", "no answer recorded"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_has_a_reason_and_no_value(item: Item, name: str, reason: str) -> None:

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from karat import online
 from karat.core import InputError, SystemFailed
-from karat.online import ingest, read_log
+from karat.online import check_health, ingest, read_log
 from karat.online._ingest import lock_ingester
 from karat.online._paths import Paths
 from karat.online._segment import HEADER, frame_size, read_frames
@@ -124,6 +125,64 @@ def test_damage_under_a_living_writer_waits(tmp_path: Path) -> None:
         stream.write(byte)
     assert ingest(path).records == 2
     log.close()
+
+
+def test_a_record_that_cannot_be_stored_goes_aside(tmp_path: Path) -> None:
+    """A number that no file holds costs its own record, which is kept and told, and nothing else."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.feedback("read_after_search", "s", "a", rank=2**63)
+        log.feedback("read_after_search", "s", "a", rank="9223372036854775808")  # type: ignore[arg-type]
+        log.record("large", ["a"], count=2**63)
+        log.record("fine", ["a"])
+    done = ingest(path)
+    assert (done.records, done.repeated, done.damaged) == (1, 0, 3)
+    assert texts(path) == ["fine"]
+    assert len(list(Paths(path).torn.iterdir())) == 3
+    assert not check_health(path).healthy
+
+
+def test_a_row_that_breaks_a_rule_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a later version may write: the batch is stored row by row, and the bad one is kept aside."""
+    path = tmp_path / "karat.db"
+    monkeypatch.setattr("karat.online._drafts.to_rank", lambda rank: rank)
+    with online.open(path) as log:
+        for rank in (1, 0, 2**63, 2):
+            log.feedback("read_after_search", "s", "a", rank=rank)
+    done = ingest(path)
+    assert (done.records, done.repeated, done.damaged) == (2, 0, 2)
+    with open_store(path) as store:
+        assert next(reason for *_, reason, _ in store.damages()).startswith("not a record: CHECK constraint failed")
+
+
+def test_ranks_and_times_that_cannot_be_right(tmp_path: Path) -> None:
+    """A rank below 1 is none; a time in milliseconds is that of the writer, and the given one is kept."""
+    path = tmp_path / "karat.db"
+    before = time.time()
+    with online.open(path) as log:
+        for rank in (1, 0, -1):
+            log.feedback("read_after_search", "s", "a", rank=rank)
+        wrong = (float("nan"), float("inf"), 1e300, -1e300, 1.7e12)
+        for moment in wrong:
+            log.record("q", ["a"], time=moment)
+    done = ingest(path)
+    assert (done.records, done.repeated, done.damaged, done.corrected) == (8, 0, 0, 5)
+    with read_log(path) as reader:
+        assert [event.rank for event in reader.events()] == [1, None, None]
+        queries = list(reader.queries())
+    assert all(before - 1 <= query.time <= time.time() + 1 for query in queries)
+    assert [query.attributes["given_time"] for query in queries] == [repr(moment) for moment in wrong]
+
+
+def test_a_store_with_times_of_an_earlier_version(tmp_path: Path) -> None:
+    """Any number that is in a store already can be shown and expire."""
+    path = tmp_path / "karat.db"
+    write(path, 2)
+    ingest(path)
+    with open_store(path, write=True) as store, store.transaction():
+        store._connection.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
+    assert check_health(path).queries.last == "9999-12-31T23:59:59.000000Z"
+    assert online.expire(path).archived == 1
 
 
 def test_two_ingesters_at_once(tmp_path: Path) -> None:

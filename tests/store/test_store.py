@@ -100,8 +100,21 @@ def test_a_reader_cannot_write(path: Path) -> None:
 
 def test_ranks_begin_with_1(path: Path) -> None:
     """A rank of 0, as agent's own code wrote it, is no rank."""
-    with open_store(path, write=True) as store, store.transaction():
-        assert store.add_events([("e3", 1.0, "impression", "", "", "", "a", 0, None, 1.0, "{}")]) == 0
+    row = ("e3", 1.0, "impression", "", "", "", "a", 0, None, 1.0, "{}")
+    refused: dict[int, str] = {}
+    with open_store(path, write=True) as store:
+        with store.transaction():
+            assert store.add_events([row], refused) == 0
+        with pytest.raises(InputError, match="a record cannot be stored"), store.transaction():
+            store.add_events([row])
+    assert list(refused) == [0]
+
+
+def test_a_commit_is_on_the_disk(path: Path) -> None:
+    """A segment is removed after the commit of its records, so that a commit must survive a loss of power."""
+    with open_store(path, write=True) as store:
+        ((synchronous,),) = store._connection.execute("pragma synchronous")
+    assert synchronous == 2, "full"
 
 
 def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ def judge_text(report: JudgeReport) -> str:
         for row in report.measures
         if row.misquoted
     ]
+    parts += [f"caveat: {escaped(caveat)}" for caveat in report.caveats]
     holds = "has every verdict" if any(row.scored for row in report.measures) else "says why, for each answer"
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} {holds}")
     if report.kept:

@@ -55,7 +55,12 @@ def _to_document(done: Ingested) -> OnlineIngest:
     from karat.schema import OnlineIngest
 
     return OnlineIngest(
-        records=done.records, repeated=done.repeated, damaged=done.damaged, segments=done.segments, busy=done.busy
+        records=done.records,
+        repeated=done.repeated,
+        damaged=done.damaged,
+        segments=done.segments,
+        busy=done.busy,
+        corrected=done.corrected,
     )
 
 
@@ -65,6 +70,8 @@ def _text(document: OnlineIngest, store: str) -> str:
     lines = [f"{document.records:,} records are new in {escaped(store)}"]
     if document.repeated:
         lines.append(f"{document.repeated:,} were there already")
+    if document.corrected:
+        lines.append(f"{document.corrected:,} had a time that cannot be right (given_time), and got that of the host")
     if document.damaged:
         lines.append(
             f"{document.damaged:,} parts of the journal could not be read: karat online health {escaped(store)}"

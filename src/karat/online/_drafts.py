@@ -14,12 +14,27 @@ import msgspec
 from msgspec import Struct
 
 from karat.core import Hit
-from karat.online._hit_rows import NotHits, to_channels, to_float, to_floats, to_hit, to_hits, to_ids, to_text
+from karat.online._hit_rows import (
+    NotHits,
+    to_channels,
+    to_count,
+    to_float,
+    to_floats,
+    to_hit,
+    to_hits,
+    to_ids,
+    to_rank,
+    to_text,
+)
 from karat.online._plain import to_scalar
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery, Record
+from karat.online._times import find_time, is_plausible
 
 _AS_THEY_ARE = frozenset((str, tuple, dict, LoggedHit, list, int))
 """The types of hits that are encoded without being looked at."""
+
+GIVEN_TIME = "given_time"
+"""The attribute that has the time of a record if that could not be right, such as one in milliseconds."""
 
 
 class QueryDraft(Struct, array_like=True, tag="query"):
@@ -93,10 +108,15 @@ def _take_hit(rank: int, value: Any) -> Any:
 def finish(draft: Draft) -> Record:
     """Return the record that a draft stands for. What cannot be understood raises.
 
+    A time that cannot be right is replaced by that of the writer's clock, and kept as an attribute.
+
     >>> draft = QueryDraft("1", 1.5, "wifi", hits=("wifi:chunk:3", ("pool", 0.5)), count=2)
     >>> [(hit.document, hit.rank, hit.score) for hit in finish(draft).hits]
     [('wifi', 1, None), ('pool', 2, 0.5)]
     """
+    if not is_plausible(draft.time):
+        draft.attributes = {**(draft.attributes or {}), GIVEN_TIME: repr(draft.time)}
+        draft.time = find_time(draft.id)
     if type(draft) is EventDraft:
         return LoggedEvent(
             draft.id,
@@ -106,7 +126,7 @@ def finish(draft: Draft) -> Record:
             to_text(draft.user),
             to_text(draft.query),
             to_text(draft.document),
-            None if draft.rank is None else int(draft.rank),
+            to_rank(draft.rank),
             to_float(draft.value),
             draft.weight,
             draft.attributes or {},
@@ -134,7 +154,7 @@ def finish(draft: Draft) -> Record:
         to_text(draft.trace),
         to_float(draft.quality),
         draft.attributes or {},
-        None if draft.count is None else int(draft.count),
+        to_count(draft.count),
     )
 
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from karat.core import KaratError
 from karat.online._ingest import Ingested, ingest
 
 _logger = logging.getLogger("karat.online")
@@ -29,7 +28,7 @@ def follow(
     while True:
         try:
             total += ingest(path, wait=last)
-        except (KaratError, OSError) as error:
+        except Exception as error:
             (on_error or _tell)(error)
         if last:
             return total

@@ -13,6 +13,7 @@ from karat.online._records import LoggedHit
 
 _TEXT, _FLOATS = frozenset((str,)), frozenset((float,))
 _CHUNK = ":chunk:"
+_LARGEST = 2**63 - 1
 
 
 class NotHits(Exception):
@@ -99,6 +100,24 @@ def to_float(value: Any) -> float | None:
         return None
     number = value if type(value) is float else float(value)
     return number if number - number == 0 else None
+
+
+def to_rank(value: Any) -> int | None:
+    """Return a rank, from 1; None for less, which other tools write for what does not come from a search.
+
+    >>> to_rank("2"), to_rank(-1), to_rank(None)
+    (2, None, None)
+    """
+    number = to_count(value)
+    return number if number else None
+
+
+def to_count(value: Any) -> int | None:
+    """Return a whole number, from 0; None for less. One that no file can hold raises."""
+    number = -1 if value is None else int(value)
+    if number > _LARGEST:
+        raise ValueError(f"{number} is too large")
+    return number if number >= 0 else None
 
 
 def to_floats(values: Any) -> dict[str, float]:

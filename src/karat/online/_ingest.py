@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from karat.online._drafts import decode_draft, finish
+from karat.online._drafts import GIVEN_TIME, decode_draft, finish
 from karat.online._paths import Paths
 from karat.online._records import LoggedQuery
 from karat.online._segment import (
@@ -47,6 +47,8 @@ class Ingested:
     """The parts of segments that could not be read; they are kept in the folder ``torn`` of the journal."""
     segments: int = 0
     """The segments that were read to their end and removed."""
+    corrected: int = 0
+    """Records whose time could not be right: they have that of the writer's clock, and the other as an attribute."""
     busy: bool = False
     """Whether another ingester is at work, and this one left it alone."""
 
@@ -56,6 +58,7 @@ class Ingested:
             repeated=self.repeated + other.repeated,
             damaged=self.damaged + other.damaged,
             segments=self.segments + other.segments,
+            corrected=self.corrected + other.corrected,
             busy=self.busy or other.busy,
         )
 
@@ -120,7 +123,10 @@ def _remove_abandoned(paths: Paths) -> None:
 class _Batch:
     queries: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
+    payloads: tuple[list[bytes], list[bytes]] = field(default_factory=lambda: ([], []))
+    """What the rows of queries, and of events, were read from."""
     damages: list[tuple[bytes, str]] = field(default_factory=list)
+    corrected: int = 0
 
     def add(self, frame: Frame) -> None:
         if is_erased(frame.payload):
@@ -129,8 +135,11 @@ class _Batch:
             record = finish(decode_draft(frame.payload))
             if isinstance(record, LoggedQuery):
                 self.queries.append(query_row(record))
+                self.payloads[0].append(frame.payload)
             else:
                 self.events.append(event_row(record))
+                self.payloads[1].append(frame.payload)
+            self.corrected += GIVEN_TIME in record.attributes
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             self.damages.append((frame.payload, f"not a record: {error}"))
 
@@ -179,15 +188,18 @@ class _Reading:
                 self._pass_over(descriptor, size, problem or "the record is not complete")
 
     def _commit(self, batch: _Batch, length: int) -> None:
-        files = [self._keep(data) for data, _ in batch.damages]
         with self._store.transaction():
-            new = self._store.add_queries(batch.queries) + self._store.add_events(batch.events)
-            for file, (data, reason) in zip(files, batch.damages, strict=True):
-                self._store.add_damage(self._path.name, file, len(data), reason, time.time())
+            refused: tuple[dict[int, str], dict[int, str]] = {}, {}
+            new = self._store.add_queries(batch.queries, refused[0]) + self._store.add_events(batch.events, refused[1])
+            damages = list(batch.damages)
+            for payloads, reasons in zip(batch.payloads, refused, strict=True):
+                damages += ((payloads[index], f"not a record: {reason}") for index, reason in reasons.items())
+            for data, reason in damages:
+                self._store.add_damage(self._path.name, self._keep(data), len(data), reason, time.time())
             self._position += length
             self._store.set_position(self._path.name, self._position)
-        seen = len(batch.queries) + len(batch.events)
-        self._done += Ingested(records=new, repeated=seen - new, damaged=len(batch.damages))
+        seen = len(batch.queries) + len(batch.events) + len(batch.damages) - len(damages)
+        self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
 
     def _pass_over(self, descriptor: int, size: int, reason: str) -> None:
         """Go on after what cannot be read: at the next frame, or at the end if only zeros follow."""
@@ -210,7 +222,9 @@ class _Reading:
         name = f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
         descriptor = os.open(self._paths.torn / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(descriptor, data)
+            rest = memoryview(data)
+            while rest:  # a write may take a part only
+                rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 DAY = 86_400
+_LATEST = 1e10  # in the year 2286; milliseconds are more
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # of the years 1 and 9999
+_ID_DIGITS = 14
+
+
+def is_plausible(seconds: float) -> bool:
+    """Return whether a time is a number of seconds since 1970.
+
+    >>> is_plausible(1_700_000_000.0), is_plausible(1_700_000_000_000.0), is_plausible(float("nan"))
+    (True, False, False)
+    """
+    return 0 <= seconds < _LATEST
+
+
+def find_time(id: str) -> float:
+    """Return when the writer made the id of a record; now, if the id is another's.
+
+    >>> find_time("060a24181e4000-00000000-5f2c")
+    1700000000.0
+    """
+    try:
+        seconds = int(id[:_ID_DIGITS], 16) / 1e6
+    except ValueError:
+        return time.time()
+    return seconds if is_plausible(seconds) and id[_ID_DIGITS : _ID_DIGITS + 1] == "-" else time.time()
 
 
 def format_time(seconds: float) -> str:
@@ -13,7 +39,8 @@ def format_time(seconds: float) -> str:
     >>> format_time(1_700_000_000.25)
     '2023-11-14T22:13:20.250000Z'
     """
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    near = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)  # a store of an earlier version may have any number
+    return datetime.fromtimestamp(near, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def format_day(seconds: float) -> str:

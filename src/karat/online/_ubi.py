@@ -89,7 +89,7 @@ def ubi_to_event(row: Mapping[str, Any], source: str = "UBI", line: int | None =
         plain.get("user_id") or "",
         plain.get("query_id") or "",
         "" if name is None else str(name),
-        ordinal if type(ordinal) is int and ordinal >= 1 else None,
+        ordinal if type(ordinal) is int and 1 <= ordinal < 2**63 else None,
         attributes=attributes,
     )
     return _finish(event, plain, _make_event_row(event), own, f"{source}, line {line}")

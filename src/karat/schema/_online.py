@@ -20,6 +20,8 @@ class OnlineIngest(Struct, frozen=True, kw_only=True):
     """The segments that were read to their end and removed."""
     busy: bool
     """Whether another ingester is at work, so that this one did nothing."""
+    corrected: int = 0
+    """Records whose time could not be right: they have that of the writer's clock, and the other as an attribute."""
 
 
 class OnlineTable(Struct, frozen=True, kw_only=True):

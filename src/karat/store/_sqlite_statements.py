@@ -13,7 +13,8 @@ EVENT_COLUMNS = (
 
 def _insert(table: str, columns: tuple[str, ...]) -> str:
     marks = ", ".join("?" * len(columns))
-    return f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})"  # noqa: S608 (names of this module)
+    names = ", ".join(columns)  # not "or ignore", which would also pass over what breaks a rule of the table
+    return f"insert into {table} ({names}) values ({marks}) on conflict (id) do nothing"  # noqa: S608 (names of this module)
 
 
 def _select(table: str, columns: tuple[str, ...], condition: str = "") -> str:

@@ -17,6 +17,8 @@ from karat.store._sqlite_schema import MIGRATIONS
 _BUSY = 60.0  # seconds to wait for another writer
 _READERS = 500  # milliseconds to wait for readers, who may stay for long
 _ALL = (float("-inf"), float("inf"))
+_REFUSALS = (sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError)
+"""What a row raises that cannot be stored; other errors are those of the file."""
 
 Row = tuple[Any, ...]
 
@@ -50,13 +52,37 @@ class Store:
                     self._connection.execute("rollback")
                 raise
 
-    def add_queries(self, rows: Sequence[Row]) -> int:
-        """Add queries that are not there yet; return how many those were. A row has the columns of a record."""
-        return self._connection.executemany(sql.INSERT_QUERY, rows).rowcount if rows else 0
+    def add_queries(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
+        """Add queries that are not there yet; return how many those were. A row has the columns of a record.
 
-    def add_events(self, rows: Sequence[Row]) -> int:
+        A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
+        """
+        return self._add(sql.INSERT_QUERY, rows, refused)
+
+    def add_events(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add events that are not there yet; return how many those were."""
-        return self._connection.executemany(sql.INSERT_EVENT, rows).rowcount if rows else 0
+        return self._add(sql.INSERT_EVENT, rows, refused)
+
+    def _add(self, statement: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+        if not rows:
+            return 0
+        self._connection.execute("savepoint rows")
+        try:
+            count = self._connection.executemany(statement, rows).rowcount
+        except _REFUSALS as error:
+            self._connection.execute("rollback to rows")
+            if refused is None:
+                raise InputError(f"a record cannot be stored: {error}", source=str(self.path)) from None
+            count = sum(self._add_one(statement, row, index, refused) for index, row in enumerate(rows))
+        self._connection.execute("release rows")
+        return count
+
+    def _add_one(self, statement: str, row: Row, index: int, refused: dict[int, str]) -> int:
+        try:
+            return self._connection.execute(statement, row).rowcount
+        except _REFUSALS as error:
+            refused[index] = str(error)
+            return 0
 
     def queries(self, since: float | None, until: float | None, session: str | None) -> Iterator[Row]:
         """Yield the rows of queries in the order of time."""
@@ -192,7 +218,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
         raise InputError(problem, source=str(path), hint="use the karat that wrote it, or a newer one")
     if write:
         connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma synchronous = full")  # a segment is removed after the commit of its records
         connection.execute("pragma secure_delete = on")
         if version < len(MIGRATIONS):
             _migrate(connection)
