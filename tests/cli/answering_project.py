@@ -53,6 +53,11 @@ class Ghost(Good):
         hits = find(query)
         return Answer(hits[0].content, [1, "ghost"] if query.split()[2] in "0123" else [1], hits)
 
+class Liar(Good):
+    def answer(self, query, k):
+        lie = "Fact 99 is true."
+        return Answer(lie, [1], [Hit(hit.id, hit.score, content=lie) for hit in find(query)])
+
 class Shy(Good):
     def answer(self, query, k):
         if int(query.split()[2]) % 2:

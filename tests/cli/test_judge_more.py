@@ -131,3 +131,16 @@ def test_a_rubric_and_a_model_of_yours_are_measures(folder: Path, capsys: pytest
     assert main(["eval", ".", "--label", "other"]) == 0
     assert main(["judge", ".", "-j", "overlap_grade"]) == 0
     assert "OverlapGrade compares words" in capsys.readouterr().out
+
+
+def test_texts_that_are_not_in_their_documents_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A system that returns its own answer as the text of a real document is supported by it in every word."""
+    note = "12 hits of 12 queries have a text that is not in the document, and judges believe such texts: 'q0', 'q1', "
+    rule = '[gate]\nextends = "none"\nrules = [{ metric = "RR@10", min = 0.5 }]\n'
+    configure(folder, system="Liar", gate=rule)
+    for verb in ("eval", "judge", "gate"):
+        assert main([verb, "."]) == 0
+        assert note in capsys.readouterr().out
+    configure(folder, system="Good", gate=rule)
+    assert main(["eval", "."]) == 0
+    assert "that is not in the document" not in capsys.readouterr().out

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from cli.gate_project import accept, main, make_project, make_run, make_set
-from karat.core import GoldenSet, Judgment, Target
+from karat.core import GoldenSet, Hit, Judgment, Provenance, Run, Target, Trace
+from karat.evaluation import score_run
+from karat.gate import Policy, Rule, decide, find_caveats
 from karat.projects import GateResult, gate_run, open_project
 from karat.runs import read_any_run
 
@@ -151,6 +153,27 @@ def test_hits_of_unanswerable_questions_are_told_if_no_rule_looks_at_them(folder
     toml = '[gate]\n[[gate.rules]]\nmetric = "TrueEmpty"\nmin = 0.1\n'
     make_project(folder, toml, golden_set=golden_set)
     assert not [caveat for caveat in gate_run(folder, loud).caveats if "unanswerable" in caveat]
+
+
+@pytest.mark.parametrize(
+    ("measures", "advice"),
+    [
+        (("RR@10",), "add RightRefusal to [eval] measures"),
+        (("RR@10", "RightRefusal"), "add a rule on RightRefusal to [gate]"),
+    ],
+)
+def test_a_system_that_answers_is_told_to_check_its_refusals(measures: Sequence[str], advice: str) -> None:
+    """TrueEmpty would ask it to find nothing, though a refusal with hits is right."""
+    golden_set = without_judgments(["q01"], answerable=False)
+    traces = tuple(
+        Trace(query=query.id, text=query.text, hits=(Hit(f"d{query.id[1:]}", 1.0),), answer="Yes.")
+        for query in golden_set.queries
+    )
+    candidate = score_run(golden_set, Run(provenance=Provenance(name="mine"), traces=traces), measures)
+    policy = Policy(name="own", rules=(Rule(metric="RR@10", min=0.1),))
+    caveats = find_caveats(decide(candidate, None, policy), golden_set)
+    text = "1 of the 1 unanswerable questions got hits, and no refusal, and no rule checks them"
+    assert f"{text}; {advice}" in caveats
 
 
 def test_a_run_of_other_code_is_not_taken_for_the_system_as_it_is(

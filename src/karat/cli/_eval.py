@@ -59,7 +59,7 @@ def command(folder: str, **options: Any) -> None:
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
     from karat.cli._eval_text import evaluation_text
-    from karat.evaluation import deepest_cutoff, describe_invented, describe_order, evaluation_report, score_run
+    from karat.evaluation import deepest_cutoff, describe_returned, evaluation_report, score_run
     from karat.gate import describe_growth
     from karat.projects import correct_by_labels, open_project, require_scorable
     from karat.schema import to_json
@@ -74,7 +74,7 @@ def command(folder: str, **options: Any) -> None:
     evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
-    caveats = (*caveats, *describe_order(evaluation.traces), *describe_invented(evaluation.invented))
+    caveats = (*caveats, *describe_returned(project.golden, evaluation))
     by_labels = correct_by_labels(project, run, measures or ())
     shown = {
         "per_query": options["per_query"], "success": options["success"], "caveats": caveats, "by_labels": by_labels,

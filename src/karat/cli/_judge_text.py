@@ -31,6 +31,7 @@ def judge_text(report: JudgeReport) -> str:
         if row.voted
     ]
     parts += [f"{BLIND[row.measure]}." for row in report.measures if row.measure in BLIND]
+    parts += [f"caveat: {escaped(caveat)}" for caveat in report.caveats]
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
     if report.kept:
         parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")

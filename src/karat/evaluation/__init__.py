@@ -20,7 +20,7 @@ from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._ranked import RankedLists, StoredLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
-from karat.evaluation._returned import describe_invented, describe_order
+from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
     MEASURES,
@@ -32,6 +32,7 @@ from karat.evaluation._scoring import (
 )
 from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
 from karat.evaluation._stability import stability_report
+from karat.evaluation._texts import describe_altered, describe_returned
 from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
 
 __all__ = [
@@ -55,8 +56,9 @@ __all__ = [
     "count_unjudged",
     "deepest_cutoff",
     "default_measures",
-    "describe_invented",
+    "describe_altered",
     "describe_order",
+    "describe_returned",
     "empty_scores",
     "evaluation_report",
     "fill_worst",

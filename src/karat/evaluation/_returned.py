@@ -108,16 +108,18 @@ def list_invented(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Seque
 
 
 def describe_invented(invented: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a note if answers cite ids that exist nowhere, with the first of the queries.
+    """Return a note if answers cite ids that exist nowhere, with the first of the queries and of the ids.
 
-    >>> describe_invented({"q1": ["ghost"], "q7": ["a", "b"]})
-    ["3 citations of 2 queries name nothing that exists, neither a hit nor a document: 'q1', 'q7'"]
+    >>> print(*describe_invented({"q1": ["ghost"], "q7": ["a", "b"]}))  # doctest: +ELLIPSIS
+    3 cited ids of 2 queries are neither a hit nor a document: 'ghost' of 'q1', 'a' of 'q7', 'b' of 'q7' (...)
     """
     if not invented:
         return []
-    count = sum(map(len, invented.values()))
-    many = "1 citation" if count == 1 else f"{count:,} citations"
-    names = ", ".join(map(shorten, list(invented)[:_NAMED])) + (", ..." if len(invented) > _NAMED else "")
+    pairs = [(query, name) for query, names in invented.items() for name in names]
+    names = ", ".join(f"{shorten(name)} of {shorten(query)}" for query, name in pairs[:_NAMED])
+    more = ", ..." if len(pairs) > _NAMED else ""
+    ids = "1 cited id" if len(pairs) == 1 else f"{len(pairs):,} cited ids"
     queries = "1 query" if len(invented) == 1 else f"{len(invented):,} queries"
-    verb = "names" if count == 1 else "name"
-    return [f"{many} of {queries} {verb} nothing that exists, neither a hit nor a document: {names}"]
+    missing = f"{'is' if len(pairs) == 1 else 'are'} neither a hit nor a document"
+    once = "an id counts once for a query, however often it is cited"
+    return [f"{ids} of {queries} {missing}: {names}{more} ({once})"]

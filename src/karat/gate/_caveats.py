@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
-from karat.evaluation import UNANSWERED, describe_invented, describe_order, list_tables
+from karat.evaluation import UNANSWERED, Evaluation, describe_returned, list_tables
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
@@ -53,8 +53,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
         *_find_refusals(decision),
-        *describe_order(decision.candidate.traces),
-        *describe_invented(decision.candidate.invented),
+        *describe_returned(golden, decision.candidate),
         *_find_sample(decision, golden),
         *_find_machines(golden),
         *_find_blind(decision),
@@ -144,13 +143,21 @@ def _find_false_answers(decision: Decision) -> Iterator[str]:
     if not wrong or any(rule.metric.startswith(_OF_UNANSWERABLE) for rule in decision.policy.rules):
         return
     text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits, and no refusal"
-    advice = "and no rule checks them; add TrueEmpty to [eval] measures"
+    advice = f"and no rule checks them; {_advise_rule(candidate)}"
     if before is None or not before.lists:
         yield f"{text}, {advice}"
         return
     known = sum(bool(before.lists.get(query)) for query in wrong)
     mark = "WARNING: " if known < len(wrong) else ""
     yield f"{mark}{text}, {known:,} of them in the baseline too, {advice}"
+
+
+def _advise_rule(candidate: Evaluation) -> str:
+    """Return what to add so that unanswerable questions are checked: a system that answers may refuse with hits."""
+    answers = any(trace.answer or trace.citations or trace.refused for trace in candidate.traces)
+    name = "RightRefusal" if answers else "TrueEmpty"
+    measured = name in candidate.scores.measures
+    return f"add a rule on {name} to [gate]" if measured else f"add {name} to [eval] measures"
 
 
 def _has_direction(measure: str) -> bool:

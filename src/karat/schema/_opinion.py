@@ -117,3 +117,5 @@ class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     replaced. Each with what decided about that."""
     replaced: str = ""
     """Why opinions that were there are gone; empty if none are."""
+    caveats: list[str] = []
+    """What limits the opinions, such as texts that are not in their documents."""

@@ -10,7 +10,7 @@ from statistics import stdev
 from typing import Any
 
 from karat.core import InputError, Measure, Run, Trace
-from karat.evaluation import score_run
+from karat.evaluation import describe_altered, score_run
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
     Item,
@@ -77,9 +77,8 @@ def judge_run(
     data = read_bytes(path)
     run = read_any_run(path, project.golden, say=say, data=data, opinions=False)
     items = _list_items(project, run, path, judges)
-    score_run(
-        project.golden, run, ["RR"], **project.scoring
-    )  # what cannot be scored is refused before anything is paid for
+    # What cannot be scored is refused before anything is paid for.
+    evaluation = score_run(project.golden, run, ["RR"], **project.scoring)
     votes = project.config.judges.votes if votes is None else votes
     with ExitStack() as stack:
         setup = open_bench(project, judges, stack, cache=cache)
@@ -100,6 +99,7 @@ def judge_run(
             kept=kept,
             changed=changed,
             replaced=replaced,
+            caveats=describe_altered(project.golden, evaluation.traces),
         )
 
 
