@@ -185,6 +185,19 @@ def test_a_store_with_times_of_an_earlier_version(tmp_path: Path) -> None:
     assert online.expire(path).archived == 1
 
 
+def test_what_is_kept_aside_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that takes a part only, as on a disk that is nearly full, is followed by another."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.feedback("impression", rank=2**63)
+    write_all = os.write
+    monkeypatch.setattr("karat.online._ingest.os.write", lambda file, data: write_all(file, bytes(data)[:7]))
+    assert ingest(path).damaged == 1
+    (kept,) = Paths(path).torn.iterdir()
+    with open_store(path) as store:
+        assert kept.stat().st_size == store.damages()[0][2]
+
+
 def test_two_ingesters_at_once(tmp_path: Path) -> None:
     """The second leaves the work to the first."""
     path = tmp_path / "karat.db"
