@@ -10,7 +10,7 @@ import pytest
 
 from cli.answering_project import COUNT, configure, enter_project, name_model, write_scores
 from cli.gate_project import main
-from judges.model_server import serve
+from judges.model_server import Request, obey, serve
 
 RULES = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.7, max_drop_abs = 0.1 }]\n'
 
@@ -45,14 +45,49 @@ def test_a_gate_says_how_many_answers_were_not_judged(folder: Path, capsys: pyte
     assert checks["min"]["reason"] == "no answer was judged: 0.0000 is below 0.7; 12 not judged counted as worst"
 
 
-@pytest.mark.parametrize(("reply", "more"), [("It is great!", ""), ({}, "calls = 0\n")])
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [("", "12 the judge failed: the judge's reply cannot be used"), ("calls = 1\n", "12 not asked: the budget is")],
+)
 def test_judges_that_judge_nothing_end_with_3(
-    folder: Path, capsys: pytest.CaptureFixture[str], reply: Any, more: str
+    folder: Path, capsys: pytest.CaptureFixture[str], more: str, reason: str
 ) -> None:
-    """As an evaluation does in which every question fails."""
-    with serve(lambda _: reply) as server:
+    """As an evaluation does in which every question fails. What finds out how to ask is a call, too."""
+    with serve(lambda _: "It is great!") as server:
         configure(folder, name_model(server, more).replace(', "context_recall"', ""))
         assert main(["eval", "."]) == 0
         capsys.readouterr()
         assert main(["judge", "."]) == 3
-        assert "Faithfulness     -    0/12" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Faithfulness     -    0/12" in printed
+    assert f"Faithfulness is missing: {reason}" in printed
+    assert ".opinions says why, for each answer" in printed
+    assert f"{len(server.probed) + len(server.requests)} call" in printed
+    assert not (more and server.requests)
+
+
+def misquote(request: Request) -> Any:
+    """Support every claim by words that no text has."""
+    reply = obey(request)
+    for verdict in reply.get("verdicts", ()):
+        verdict.update(quote="words that are not there")
+    return reply
+
+
+def test_verdicts_with_invented_quotes_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serve(misquote) as server:
+        configure(folder, name_model(server).replace(', "context_recall"', ""))
+        assert main(["eval", "."]) == 0
+        assert main(["judge", "."]) == 0
+    told = "Faithfulness: 12 verdicts did not count: the quoted words are not in the text"
+    assert told in capsys.readouterr().out.splitlines()
+
+
+def test_show_says_that_nothing_is_asked_about_a_refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(folder, system="Shy")
+    assert main(["eval", "."]) == 0
+    capsys.readouterr()
+    assert main(["judge", "show", "faithfulness", ".", "--query", "q1"]) == 0
+    assert capsys.readouterr().out == "faithfulness asks nothing about this answer: the answer was refused\n"
+    assert main(["judge", "show", "lexical_support", ".", "--query", "q1"]) == 0
+    assert "lexical_support asks no model" in capsys.readouterr().out

@@ -115,9 +115,11 @@ def test_a_baseline_moves_to_another_judge(folder: Path, capsys: pytest.CaptureF
         expected = estimate_mean(np.array(list(moved.values())) - 1.0)
         assert (report.sampled, row.scored, len(moved)) == (8, 8, 8)
         assert moved == {query: float(int(query[1:]) % 2) for query in moved}
-        assert (row.shift.value, row.shift.low, row.shift.high) == pytest.approx(expected)
+        assert expected[1] < -1  # which no difference of two scores is
+        assert (row.shift.value, row.shift.low, row.shift.high) == pytest.approx((expected[0], -1.0, expected[2]))
         assert row.moved is not None
         assert row.moved.value == pytest.approx(1 + expected[0])
+        assert row.moved.low == 0.0
         assert [(limit.kind, limit.limit) for limit in row.limits] == [("min", 0.9)]
         assert row.limits[0].moved.value == pytest.approx(0.9 + expected[0])
         assert report.spending[0].calls == 0  # the old judge has said all of it before

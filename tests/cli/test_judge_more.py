@@ -71,7 +71,7 @@ def test_a_model_grades_a_pool_within_the_budget(folder: Path, capsys: pytest.Ca
     write_pool(folder)
     (folder / "own_grader.py").write_text("def grade(pairs):\n    return [0.5 for pair in pairs]\n")
     with serve(obey) as server:
-        configure(folder, name_model(server, "calls = 1\nconcurrency = 1\n"))
+        configure(folder, name_model(server, "calls = 2\nconcurrency = 1\n"))
         assert main(["golden", "judge", "pool.jsonl", "-o", "graded.jsonl", "--json"]) == 0
         report = json.loads(capsys.readouterr().out)
         assert (report["judged"], report["reasons"]) == (1, {"not asked: the budget is spent": 1})

@@ -240,3 +240,20 @@ def test_the_verb_prints_a_table_and_json(tmp_path: Path) -> None:
     assert next(row["documents"] for row in document["documents"]) == ["sauna"]
     wrong = CliRunner().invoke(cli, [*arguments, "-m", "R@5=much"])
     assert isinstance(wrong.exception, UsageError)
+
+
+def test_where_nothing_helps_no_document_is_praised_and_ties_are_by_id(tmp_path: Path) -> None:
+    """Songs about each subject push every right document from the first place; two walls change nothing."""
+    folder, new = make(tmp_path, TABLES["words"]), tmp_path / "new"
+    new.mkdir()
+    (new / "wall.md").write_text("Grey stone.")
+    (new / "arch.md").write_text("White marble.")
+    (new / "song.md").write_text("\n\n".join(f"When does the {name} open? Does the {name} open?" for name in SUBJECTS))
+    arguments = ["gain", str(folder), "--documents", str(new), "-m", "R@1"]
+    text = CliRunner().invoke(cli, arguments)
+    assert text.stdout.splitlines()[0] == "no document would add anything; the first is arch: +0.0000"
+    document = json.loads(CliRunner().invoke(cli, [*arguments, "--json"]).stdout)
+    assert [row["documents"] for row in document["documents"]] == [["arch"], ["wall"], ["song"]]
+    hurts = [row["query"] for row in document["documents"][-1]["hurts"]]
+    assert hurts == sorted(hurts)
+    assert len(hurts) > 2

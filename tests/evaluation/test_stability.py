@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from karat.cli._stability_text import stability_text
@@ -82,3 +84,20 @@ def test_a_measure_without_a_value_says_why() -> None:
     assert found.measures["Lambda"].missing == {reason: 1}
     assert f"\n\nLambda: 1 without a value ({reason})\n\n" in stability_text(found)
     assert not found.measures["RR@10"].missing
+
+
+def test_the_terminal_names_what_differs_and_what_has_no_value() -> None:
+    """A query that differs in its citations only is named, so is one whose answers are split, and one without gold."""
+    golden = replace(GOLDEN, queries=(*GOLDEN.queries, Query(id="u", text="e?", answerable=False)))
+    traces = [trace("q", i, 0, RIGHT, name) for i, name in enumerate(("wifi", "pool", "wifi"))]
+    others = [trace("r", 0, 0, RIGHT, "wifi"), trace("u", 0, 0, RIGHT, "wifi")]
+    run = Run(provenance=Provenance(name="mine"), traces=(*traces, *others))
+    found = stability_report(score_run(golden, run, ("RR@10", "CiteCoverage", "CitePrecision")), golden)
+    tables, missing, states, unsteady = stability_text(found).split("\n\n")
+    assert tables.startswith("over 3 wordings")
+    assert missing.splitlines() == [
+        "RR@10, CiteCoverage, CitePrecision: 1 without a value (unanswerable: the right answer is no answer)",
+        "RR@10, CiteCoverage, CitePrecision: 1 without values in two wordings",
+    ]
+    assert states.endswith("1 split\nsplit: q")
+    assert unsteady == "q: CiteCoverage differs by 1.0000, CitePrecision differs by 1.0000"

@@ -36,6 +36,8 @@ ITEM = Item(
     reference="Wi-Fi is free. The pool opens at noon.",
     texts=("The spa is closed. The bar is red.", "We say: Wi-Fi is free.", "The pool opens at noon."),
 )
+PROBE = Usage(100, 10)
+"""What it takes to find out how the server is asked for JSON."""
 SILENT = Item(query="s", question="Is the spa open?")
 
 
@@ -110,7 +112,7 @@ def test_perfect_is_exactly_one_and_nothing_is_exactly_zero() -> None:
         (Item(query="q", question="?", refused=True), "faithfulness", "the answer was refused"),
         (Item(query="q", question="?", answer="!"), "answer_recall", "no reference answer in the golden set"),
         (Item(query="q", question="?", error="timed out", reference="A."), "context_precision", "the question failed"),
-        (Item(query="q", question="?", answer=" ... "), "faithfulness", "the answer makes no claim"),
+        (Item(query="q", question="?", answer=" ... "), "faithfulness", "no answer recorded"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_has_a_reason_and_no_value(item: Item, name: str, reason: str) -> None:
@@ -273,7 +275,7 @@ def test_never_more_money_than_the_budget(usage: bool) -> None:
         spent = bench.asker.budget.spending
         assert 0 < spent.money <= 0.02
         if usage:
-            assert spent.money == pytest.approx(len(server.requests) * (100 * 1.0 + 10 * 10.0) / 1e6)
+            assert spent.money == pytest.approx((len(server.requests) + 1) * (100 * 1.0 + 10 * 10.0) / 1e6)
         assert len(server.requests) < 80
 
 
@@ -305,8 +307,8 @@ def test_tokens_of_a_reply_that_was_cut_off_were_spent() -> None:
     assert opinion.value is None
     assert "cut off at max_tokens" in opinion.reason
     spending = bench.asker.budget.spending
-    assert (spending.calls, spending.usage) == (1, Usage(70, 400))
-    assert spending.money == pytest.approx(870 / 1e6)
+    assert (spending.calls, spending.usage) == (2, Usage(70, 400) + PROBE)
+    assert spending.money == pytest.approx((870 + PROBE.sent + 2 * PROBE.received) / 1e6)
 
 
 def test_a_probe_that_is_cut_off_was_understood() -> None:

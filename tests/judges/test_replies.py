@@ -140,9 +140,9 @@ def test_more_tokens_than_any_model_has_are_unknown(tmp_path: Path, digits: int)
         (opinion,) = judge(bench, "refusal", ITEM)
     assert opinion.value == 1.0
     spending = bench.asker.budget.spending
-    assert (spending.usage, spending.unmetered) == (Usage(0, 0), 1)
+    assert (spending.usage, spending.unmetered) == (Usage(100, 10), 1)  # of the call that finds out how to ask
     assert 0 < spending.money < 0.1
-    assert "1 calls did not say their tokens" in describe_spending(write_spending(spending))
+    assert "1 call did not say their tokens" in describe_spending(write_spending(spending))
 
 
 def test_a_reply_is_on_disk_once_it_was_put(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from in_process import run_karat
 from karat import online
 from karat.core import InputError, UsageError
 from karat.online import Retention, expire, forget, ingest, read_log
+from karat.online._archive import archive_day
 from karat.online._paths import Paths
 from karat.online._times import DAY
 from karat.store import open_store
@@ -144,6 +147,74 @@ def test_ids_are_hashed_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert path.stat().st_mode & 0o777 == 0o600
     assert forget(path, session="ann").rows == 1
     assert forget(path, session="ann", key=Paths(path).key.read_text()).rows == 2
+
+
+def test_the_key_is_not_that_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be found without the key: that is an error and no success, and nothing is touched."""
+    path = tmp_path / "karat.db"
+    with online.open(path, key="the key of the host") as log:
+        write_session(log, "zebra")
+    ingest(path)
+    (Paths(path).torn).mkdir()
+    (Paths(path).torn / "x.torn").write_text("x")
+    with pytest.raises(InputError, match="nothing was removed: there is no key"):
+        forget(path, session="zebra-session")
+    with pytest.raises(InputError, match="hashed with another key"):
+        forget(path, session="zebra-session", key="the key of another host")
+    assert (Paths(path).torn / "x.torn").exists()
+    with pytest.raises(UsageError, match="empty"):
+        forget(path, session="")
+    monkeypatch.setenv("KARAT_ONLINE_KEY", "the key of the host")
+    assert run_karat("online", "forget", str(path), "--session", "zebra-session").returncode == 0
+    again = run_karat("online", "forget", str(path), "--session", "zebra-session")
+    assert again.returncode == 2
+    assert again.stderr.decode().startswith("nothing of them is in")
+    assert search(tmp_path, *NEEDLES) == set()
+
+
+def test_forgetting_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
+    """A damaged archive, an odd line and a folder among the files stop nothing: all else goes, then it is said."""
+    path = tmp_path / "karat.db"
+    with online.open(path, keep_ids=True) as log:
+        for day in (1, 2, 3):
+            write_session(log, "zebra", time=day * 1.0 * DAY)
+        write_session(log, "zebra")
+    ingest(path)
+    expire(path)
+    first, second, third = sorted(Paths(path).archive.iterdir())
+    assert {file.stat().st_mode & 0o777 for file in (first, second, third)} == {0o600}
+    first.write_bytes(first.read_bytes()[:60])
+    second.write_bytes(gzip.compress(b'{"id":"1"}\n[]\n' + gzip.decompress(second.read_bytes())))
+    (Paths(path).torn / "folder").mkdir(parents=True)
+    done = forget(path, user="zebra-user")
+    assert set(done.unread) == {first.name, second.name, "folder"}
+    assert done.archived == 2
+    first.unlink()
+    assert search(tmp_path, *NEEDLES) == set()
+    again = run_karat("online", "forget", path, "--user", "zebra-user")
+    assert (again.returncode, b"Traceback" in again.stderr, second.name.encode() in again.stderr) == (3, False, True)
+
+
+def test_expiry_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is forgotten while the archive is written would be in it: forgetting waits."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.record("q", time=1.0 * DAY, session="s")
+    ingest(path)
+    busy: list[bool] = []
+    waiting = threading.Thread(target=forget, args=(path,), kwargs={"session": "s"})
+
+    def archive_slowly(*arguments: Any) -> int:
+        busy.append(ingest(path).busy)
+        waiting.start()  # it may look at the archive only when this is over
+        waiting.join(0.1)
+        return archive_day(*arguments)
+
+    monkeypatch.setattr("karat.online._retention.archive_day", archive_slowly)
+    assert expire(path).archived == 1
+    waiting.join()
+    assert busy == [True]
+    assert list(Paths(path).archive.iterdir()) == []
 
 
 def test_expiry_by_whole_days(tmp_path: Path) -> None:

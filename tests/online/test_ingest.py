@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from karat import online
-from karat.core import InputError, SystemFailed
+from karat.core import InputError, KaratError, SystemFailed
 from karat.online import check_health, ingest, read_log
 from karat.online._ingest import lock_ingester
 from karat.online._paths import Paths
@@ -183,6 +184,28 @@ def test_a_store_with_times_of_an_earlier_version(tmp_path: Path) -> None:
         store._connection.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
     assert check_health(path).queries.last == "9999-12-31T23:59:59.000000Z"
     assert online.expire(path).archived == 1
+
+
+def test_what_is_kept_aside_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that takes a part only, as on a disk that is nearly full, is followed by another."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.feedback("impression", rank=2**63)
+    write_all = os.write
+
+    def fail(file: int, data: bytes) -> int:
+        write_all(file, bytes(data)[:7])
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("karat.online._ingest.os.write", fail)
+    with pytest.raises(KaratError):
+        ingest(path)
+    assert list(Paths(path).torn.iterdir()) == [], "every attempt would leave another part"
+    monkeypatch.setattr("karat.online._ingest.os.write", lambda file, data: write_all(file, bytes(data)[:7]))
+    assert ingest(path).damaged == 1
+    (kept,) = Paths(path).torn.iterdir()
+    with open_store(path) as store:
+        assert kept.stat().st_size == store.damages()[0][2]
 
 
 def test_two_ingesters_at_once(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from karat.core import Answer, Hit, Span, UsageError, document_of
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery, ingest, read_log
 from karat.online._drafts import EventDraft, QueryDraft
 from karat.online._hit_rows import to_hits
+from karat.online._ingest import lock_ingester
+from karat.online._paths import Paths
 
 
 def read(path: Path) -> tuple[list[LoggedQuery], list[LoggedEvent]]:
@@ -146,6 +148,34 @@ def test_hostile_values_never_reach_the_host(tmp_path: Path) -> None:
     assert done.records + done.damaged == 2
     ((query,), _) = read(path)
     assert (query.text, query.hits[0].document) == ("half ?", "a?")
+
+
+def test_hostile_values_in_a_sample(tmp_path: Path) -> None:
+    """What decides whether a record is in the sample, or whether it failed, may raise, too."""
+
+    class Evil:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+        def __bool__(self) -> bool:
+            raise RuntimeError
+
+    with online.open(tmp_path / "karat.db", sample=0.5) as log:
+        log.record("q", session=Evil())
+        log.record("q", error=Evil())
+        log.feedback("impression", session="s", query=Evil())
+
+
+def test_a_log_is_closed_though_another_ingester_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host waits a little for the other one, and what is left is safe in the journal."""
+    monkeypatch.setattr("karat.online._follow._PATIENCE", 0.05)
+    path = tmp_path / "karat.db"
+    log = online.open(path)
+    log.record("q")
+    with lock_ingester(Paths(path)):
+        log.start_ingester()
+        log.close()
+    assert ingest(path).records == 1
 
 
 def test_an_exception_of_the_host_is_recorded_and_raised(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class Asker(Dialogue):
     def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
         self.role = chat.role
+        chat.meter = budget
         self._turns = _Turns()
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:

@@ -6,12 +6,12 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from karat.chat._replies import describe_schema, make_schema
 from karat.config import ModelOptions
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint, NotAService
+from karat.net import Client, Endpoint, NotAService, encode_json
 
 Rung = Literal["json_schema", "json_object", "prompt"]
 RUNGS: tuple[Rung, ...] = get_args(Rung)
@@ -112,6 +112,18 @@ class CutOff(SystemFailed):
         self.usage = usage
 
 
+class Meter(Protocol):
+    """Counts calls, and refuses one that would cost too much."""
+
+    def reserve(self, size: int) -> float:
+        """Reserve a call whose messages have ``size`` bytes, and return the money that it may cost at most."""
+        ...
+
+    def settle(self, reserved: float, usage: Usage | None) -> None:
+        """Count what a call has cost; all that was reserved if nobody knows."""
+        ...
+
+
 class Chat:
     """Sends messages to a model, from any number of threads; ``role`` is what messages call it.
 
@@ -130,6 +142,8 @@ class Chat:
         self._client = Client(model.endpoint, role)
         self._rung = rung
         self._lock = threading.Lock()
+        self.meter: Meter | None = None
+        """What counts the requests that find out how the server is asked for JSON."""
 
     @property
     def rung(self) -> Rung:
@@ -144,7 +158,7 @@ class Chat:
     def _probe(self) -> Rung:
         for rung, body in make_probes(self.model).items():
             try:
-                _read(self._client.post(body), self.role)
+                self._post_probe(encode_json(body))
             except CutOff:  # by a server that knows what was asked for; a model that thinks aloud needs more tokens
                 return rung
             except NotAService:
@@ -155,6 +169,18 @@ class Chat:
             else:
                 return rung
         return RUNGS[-1]
+
+    def _post_probe(self, data: bytes) -> None:
+        reserved = 0.0 if self.meter is None else self.meter.reserve(len(data))
+        usage: Usage | None = Usage()  # a server that refuses a request makes no tokens
+        try:
+            usage = _read(self._client.post_encoded(data), self.role).usage
+        except CutOff as error:
+            usage = error.usage
+            raise
+        finally:
+            if self.meter is not None:
+                self.meter.settle(reserved, usage)
 
     def make_body(self, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
         """Return the body of a request for a reply of a kind."""

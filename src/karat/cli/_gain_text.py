@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # documents
 _QUERIES = 5  # of a document, each way
+_TINY = 5e-5  # a gain that four digits do not show
 
 
 def gain_text(document: GainDocument) -> str:
     """Return a row for each document, one for all together, and the queries that they help and hurt."""
     first = document.documents[0]
-    head = [bold(f"{printable(first.documents[0], 60)} would add most: {first.gain:+.4f}")]
+    name = printable(first.documents[0], 60)
+    if first.gain > _TINY:
+        head = [bold(f"{name} would add most: {first.gain:+.4f}")]
+    else:
+        head = [bold(f"no document would add anything; the first is {name}: {round(first.gain, 4) + 0.0:+.4f}")]
     head.append(f"{printable(document.system, 80)}, {document.queries:,} queries, k = {document.k}")
     head += map(escaped, document.notes)
     parts = ["\n".join(head), _rows(document), _queries(document)]

@@ -84,7 +84,9 @@ def _show(report: BridgeReport) -> str:
             value, interval = _split(limit.moved)
             lines.append(f"{row.measure} {limit.kind} {limit.limit:g} is {value} ({interval}) for the new judge")
     if report.output is not None:
-        lines.append(f"{printable(report.output, 200)}: the baseline for the new judge, on {report.sampled} queries")
+        counts = sorted({row.scored for row in report.measures})
+        on = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        lines.append(f"{printable(report.output, 200)}: the baseline for the new judge, on {on} queries")
     return "\n".join(lines)
 
 

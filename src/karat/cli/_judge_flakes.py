@@ -44,7 +44,9 @@ def command(runs: tuple[str, ...], judge: str, tolerance: float, folder: str | N
 
 def _show(report: FlakesReport) -> str:
     counts = ", ".join(
-        f"{report.counts.get(kind, 0)} {words}" for kind, words in {"stable": "stable", **_WORDS}.items()
+        f"{report.counts.get(kind, 0)} {words}"
+        for kind, words in {"stable": "stable", **_WORDS}.items()
+        if kind != "unknown" or report.counts.get(kind)
     )
     parts = [f"{escaped(report.judge)}, {report.queries} queries: {counts}"]
     if report.flaky:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def judge_text(report: JudgeReport) -> str:
     """Return the means with what they are over, why values are missing, what is not seen, and what it took."""
     if report.dry_run:
+        if not report.spending.calls:
+            return "would ask no model"
         return f"would take about {describe_spending(report.spending)}, if nothing is in the cache"
     rows = [["measure", "mean", "scored", "if the rest were worst", "if best"]]
     rows += [
@@ -31,8 +33,14 @@ def judge_text(report: JudgeReport) -> str:
         if row.voted
     ]
     parts += [f"{BLIND[row.measure]}." for row in report.measures if row.measure in BLIND]
+    parts += [
+        f"{row.measure}: {count_things(row.misquoted, 'verdict')} did not count: the quoted words are not in the text"
+        for row in report.measures
+        if row.misquoted
+    ]
     parts += [f"caveat: {escaped(caveat)}" for caveat in report.caveats]
-    parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
+    holds = "has every verdict" if any(row.scored for row in report.measures) else "says why, for each answer"
+    parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} {holds}")
     if report.kept:
         parts.append(f"kept what {', '.join(map(printable, report.kept))} said of this run before")
     now = {row.judge: row.fingerprint for row in report.measures}
@@ -56,18 +64,33 @@ def _describe_reasons(reasons: Mapping[str, int]) -> str:
 
 def describe_spending(spending: JudgeSpending) -> str:
     """Return what judging took, in words."""
+    if not spending.calls and not spending.cached:
+        return "no model was asked"
     tokens = f"{spending.input_tokens:,} + {spending.output_tokens:,} tokens"
     money = f", {spending.money:.4f} in money" if spending.money else ""
     cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
     unknown = (
-        f"; {spending.unmetered:,} calls did not say their tokens, and count as the most" if spending.unmetered else ""
+        f"; {count_things(spending.unmetered, 'call')} did not say their tokens, and count as the most"
+        if spending.unmetered
+        else ""
     )
-    return f"{spending.calls:,} calls, {tokens}{money}{cached}{unknown}"
+    return f"{count_things(spending.calls, 'call')}, {tokens}{money}{cached}{unknown}"
+
+
+def count_things(count: int, thing: str) -> str:
+    """Return a number of things, in words.
+
+    >>> count_things(1, "call"), count_things(2000, "call")
+    ('1 call', '2,000 calls')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def requests_text(shown: JudgeRequests) -> str:
     """Return every message of every request as it is sent, each under a heading, with the schema of the reply."""
     if not shown.requests:
+        if shown.reason:
+            return f"{shown.judge} asks nothing about this answer: {shown.reason}"
         return f"{shown.judge} asks no model: {shown.describes}"
     total = len(shown.requests)
     parts = [_show_request(request, i, total) for i, request in enumerate(shown.requests, 1)]

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def command(store: str, session: str | None, user: str | None, as_json: bool) -> None:
     """Remove all records of a session or a user: from STORE, its free pages, the journal and the archive.
 
-    The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. Exit code 3 if
-    somebody still reads STORE, so that old pages are left. A golden set that was harvested before is not touched.
+    The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. Exit code 2 if
+    there is nothing of them, or the key is not the host's; 3 if somebody still reads STORE, so that old pages are left,
+    or a file cannot be looked through. A golden set that was harvested before is not touched.
 
     Example: karat online forget karat.db --session 7f3a
     """
@@ -30,9 +31,18 @@ def command(store: str, session: str | None, user: str | None, as_json: bool) ->
 
     document = forget(store, session=session, user=user)
     emit(to_json(document) if as_json else _text(document, store))
+    if document.other_keys:
+        tell(f"ids were hashed with {document.other_keys} other keys, too: forget with each (KARAT_ONLINE_KEY)")
+    if document.unread:
+        names = ", ".join(map(escaped, document.unread))
+        tell(f"could not be looked through, and may still have records: {names}; repair or remove them")
     if not document.complete:
         tell(f"somebody still reads {escaped(store)}: old pages are left; forget again when nobody does")
-        raise SystemExit(3)
+    if document.unread or not document.complete:
+        raise click.exceptions.Exit(3)
+    if not document.rows and not document.frames and not document.archived:
+        tell(f"nothing of them is in {escaped(store)}: is the id the one that the host gave, and the key the host's?")
+        raise click.exceptions.Exit(2)
 
 
 def _text(document: OnlineForgetting, store: str) -> str:

@@ -22,6 +22,7 @@ CONTEXT = "ContextRecall"
 """How far the texts of the hits hold the reference answer, by words; the judge of that name asks a model."""
 _DEFAULT: Mapping[str, float] = {"R@5": 1.0, CONTEXT: 1.0}
 _TINY = 1e-12
+_DIGITS = 12  # of numbers that are put in order: sums of floats differ in the last ones
 _NO_VECTORS = "novelty needs vectors, and the dense channel is off"
 
 Values = Mapping[str, Mapping[str, float]]
@@ -66,7 +67,7 @@ def measure_gain(
         weights=dict(bench.weights),
         novelty_weight=novelty_weight,
         novelty_form=novelty_form,
-        documents=tuple(sorted(gains, key=lambda gain: (-gain.gain, gain.documents))),
+        documents=tuple(sorted(gains, key=lambda gain: (-round(gain.gain, _DIGITS), gain.documents))),
         together=together,
         notes=tuple(bench.notes),
     )
@@ -176,18 +177,19 @@ class _Rating:
             chunks=len(inspector.chunks) - len(bench.inspector.chunks),
             shown=sum(any(hit.document in own for hit in trace.hits) for trace in traces),
             helps=tuple(row for row in queries if row.change > 0),
-            hurts=tuple(reversed([row for row in queries if row.change < 0])),
+            hurts=tuple(row for row in queries if row.change < 0),
         )
 
     def _weigh_queries(self, after: Values) -> list[GainedQuery]:
-        """Return the queries whose values change, the greatest gain first."""
+        """Return the queries whose values change, the greatest change first, and equal ones by their ids."""
         changes: dict[str, dict[str, float]] = {}
         for name, values in after.items():
             for query, value in values.items():
                 if query in self.before[name]:
                     changes.setdefault(query, {})[name] = value - self.before[name][query]
         weighed = [GainedQuery(query=query, change=self.bench.weigh(change)) for query, change in changes.items()]
-        return sorted((row for row in weighed if abs(row.change) > _TINY), key=lambda row: (-row.change, row.query))
+        changed = (row for row in weighed if abs(row.change) > _TINY)
+        return sorted(changed, key=lambda row: (-round(abs(row.change), _DIGITS), row.query))
 
     def _weigh_novelty(self, novelty: Novelty | None) -> float:
         if not self.weight or novelty is None:

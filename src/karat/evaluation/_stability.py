@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from karat.core import GoldenSet, Measure, Scores
 from karat.evaluation._evaluation import Evaluation, Variant
-from karat.measures import ANSWERABLE, ASKED_LESS, STATES, UNANSWERABLE, observe_traces
+from karat.measures import ASKED_LESS, STATES, observe_traces
 from karat.schema.stability import MeasureStability, QueryStability, StabilityReport, StabilitySpread, ValueStability
 
 _Key = Callable[[Variant], int]
@@ -49,9 +49,9 @@ def stability_report(evaluation: Evaluation, golden: GoldenSet) -> StabilityRepo
 
 
 def _count_missing(scores: Scores, measure: str) -> dict[str, int]:
-    """Return how many queries have no value of a measure, by reason, but for those that it is not for."""
+    """Return how many queries have no value of a measure, by reason."""
     reasons = Counter(filter(None, (scores.reason(query, measure) for query in scores.queries)))
-    return {_explain(reason, measure): n for reason, n in reasons.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
+    return {_explain(reason, measure): count for reason, count in reasons.items()}
 
 
 def _explain(reason: str, measure: str) -> str:

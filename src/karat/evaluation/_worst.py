@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from karat.core import Measure, Scores
-from karat.measures import JUDGE_FAILED, UNKNOWN_TEXT
+from karat.measures import NO_OPINION, UNKNOWN_TEXT
 
 UNANSWERED = ("nothing retrieved", "no chunks returned", "fewer than two results")
 """Why a measure has no value: the answer is to blame, and not the golden set."""
@@ -43,7 +43,7 @@ def fill_worst(scores: Scores, lost: Collection[str]) -> Scores:
     missing = np.zeros(scores.values.shape, bool)
     missing[rows] = np.isin(scores.codes[rows], blamed)
     # Left out of the mean, an answer on which the judge fails, or whose citation nobody can read, would make it better.
-    unknown = (JUDGE_FAILED, UNKNOWN_TEXT)
+    unknown = (*NO_OPINION, UNKNOWN_TEXT)
     failed = [number for number, reason in enumerate(scores.reasons, 1) if reason.startswith(unknown)]
     missing |= np.isin(scores.codes, failed)
     missing &= np.isfinite(worst)

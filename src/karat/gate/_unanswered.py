@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from karat.core import Scores
 from karat.evaluation import Evaluation, average_variants, fill_worst, find_worst, list_tables
 from karat.gate._comparison import lower_is_better
-from karat.measures import JUDGE_FAILED, SILENT
+from karat.measures import NO_OPINION, SILENT
 
 
 def find_lost(candidate: Evaluation, baseline: Evaluation) -> frozenset[str]:
@@ -123,7 +123,7 @@ def count_failed_judgments(evaluation: Evaluation, measure: str, queries: Sequen
     """
     total = 0
     for table in list_tables(evaluation, measure):
-        failed = [number for number, reason in enumerate(table.reasons, 1) if reason.startswith(JUDGE_FAILED)]
+        failed = [number for number, reason in enumerate(table.reasons, 1) if reason.startswith(NO_OPINION)]
         if failed:
             rows = [table.rows[q] for q in (table.queries if queries is None else queries) if q in table.rows]
             total += int(np.isin(table.codes[rows, table.columns[measure]], failed).sum())

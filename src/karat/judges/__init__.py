@@ -17,6 +17,7 @@ from karat.chat import (
     clean,
     fence,
 )
+from karat.judges._claims import MISQUOTED
 from karat.judges._grades import HIGHEST, grade_by_model, grade_by_overlap, score_pairs
 from karat.judges._items import Item, make_item
 from karat.judges._judging import JUDGES, PREFERENCE, Judge, find_judge, judge_items
@@ -31,6 +32,7 @@ from karat.judges._rubric import make_rubric_judge
 __all__ = [
     "HIGHEST",
     "JUDGES",
+    "MISQUOTED",
     "PREFERENCE",
     "Asker",
     "Bench",

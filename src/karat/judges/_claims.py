@@ -22,6 +22,8 @@ _AT_ONCE = 12
 """Claims in one message: models lose count of longer lists."""
 _LEAST_WORDS = 2
 """Words of a quote, if the text has so many: a mark or a single word is in many texts."""
+MISQUOTED = "the quoted words are not in text"
+"""How the reason of a verdict begins that does not count, because its quote is not there."""
 _BLANKS = re.compile(r"\s+")
 
 
@@ -63,7 +65,7 @@ class ClaimJudge:
             verdict = by_claim[number]
             supported, reason = verdict.supported, verdict.reason
             if supported and not _quotes(verdict.quote, texts, verdict.chunk):
-                supported, reason = False, f"the quoted words are not in text {verdict.chunk}; {reason}"
+                supported, reason = False, f"{MISQUOTED} {verdict.chunk}; {reason}"
             place = verdict.chunk if supported else 0
             findings.append(
                 Finding(subject=claim, verdict=supported, text=place, quote=verdict.quote, reason=clean(reason))
@@ -79,6 +81,8 @@ def check_numbers(numbers: Sequence[int], count: int, thing: str) -> str:
     """Return what is wrong if not each of the numbers 1 to ``count`` is there once."""
     if sorted(numbers) == list(range(1, count + 1)):
         return ""
+    if count == 1:
+        return f"there should be one verdict, for {thing} 1"
     return f"there should be one verdict for each {thing} from 1 to {count}"
 
 

@@ -30,7 +30,7 @@ from karat.measures._distances import count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._judged import BLIND, JUDGE_FAILED, JUDGED, is_excused
+from karat.measures._judged import BLIND, JUDGED, NO_OPINION, is_excused
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -62,9 +62,9 @@ __all__ = [
     "HIT_FIELDS",
     "JUDGED",
     "JUDGED_ONLY",
-    "JUDGE_FAILED",
     "LAPSED",
     "NOT_FOR",
+    "NO_OPINION",
     "REL",
     "SILENT",
     "STAGE_SCORES",

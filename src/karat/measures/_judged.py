@@ -14,7 +14,8 @@ from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NOT_JUDGED = "not judged"
 JUDGE_FAILED = "the judge failed"
-"""How the reason begins where a judge should have said something; the gate counts it as the worst value."""
+NO_OPINION = (JUDGE_FAILED, "not asked")
+"""How the reasons begin for which an answer is not judged that should be; the gate counts it as the worst value."""
 _EXCUSED = (
     "no reference answer in the golden set",
     "the reference answer makes no claim",
@@ -51,7 +52,9 @@ def _read_opinion(asked: Asked, judge: str) -> float | str:
     opinion = asked.trace.opinions.get(judge)
     if opinion is None:
         return NOT_JUDGED
-    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and not is_excused(opinion) else opinion
+    if not isinstance(opinion, str) or is_excused(opinion) or opinion.startswith(NO_OPINION):
+        return opinion
+    return f"{JUDGE_FAILED}: {opinion}"
 
 
 @trace_measure("Faithfulness", aliases=("faithfulness",), cutoff="none", undefined=NOT_JUDGED)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from karat.online._ingest import Ingested, ingest
 
+_PATIENCE = 3.0  # seconds that the end waits for another ingester
 _logger = logging.getLogger("karat.online")
 
 
@@ -27,12 +29,20 @@ def follow(
     total, last = Ingested(), False
     while True:
         try:
-            total += ingest(path, wait=last)
+            total += _ingest_last(path) if last else ingest(path)
         except Exception as error:
             (on_error or _tell)(error)
         if last:
             return total
         last = stop.wait(every)
+
+
+def _ingest_last(path: str | os.PathLike[str]) -> Ingested:
+    """Ingest once more; wait for another ingester, but not for ever: what it leaves is safe in the journal."""
+    deadline = time.monotonic() + _PATIENCE
+    while (done := ingest(path)).busy and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return done
 
 
 def _tell(error: Exception) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, UsageError
-from karat.online._archive import forget_archived, read_archive
+from karat.online._archive import Archive
 from karat.online._drafts import QueryDraft, decode_draft
 from karat.online._hit_rows import to_text
 from karat.online._ingest import ingest_locked, lock_ingester
 from karat.online._paths import Paths
-from karat.online._privacy import hash_id, parse_key, read_key
+from karat.online._privacy import KEY_VARIABLE, count_other_keys, hash_id, parse_key, read_key
 from karat.online._segment import HEADER, SUFFIX, Broken, erase, is_erased, read_frames
 from karat.schema import OnlineForgetting
 from karat.store import Store, open_store
@@ -35,31 +35,70 @@ def forget(
     """
     if (session is None) == (user is None):
         raise UsageError("say whom to forget: a session or a user, and one at a time")
+    column, given = ("session", str(session)) if session is not None else ("user", str(user))
+    if not given:
+        raise UsageError(f"the id of the {column} is empty; say whom to forget")
     paths = Paths(Path(path))
     if not paths.store.exists() and not paths.journal.is_dir():
         raise InputError("no such log", source=str(path))
-    column, given = ("session", session) if session is not None else ("user", user)
     paths.journal.mkdir(mode=0o700, exist_ok=True)
+    known = parse_key(key) if key is not None else read_key(paths.key)
+    fits, others = count_other_keys(paths.key_checks, known)
     with lock_ingester(paths), open_store(paths.store, write=True) as store:
+        archive = Archive(paths.archive)
         ingest_locked(paths, store)
-        traces = _find_traces(paths, store, column, _values(paths, column, str(given), key))
+        # The id itself, too: a log may keep ids.
+        values = {given} if known is None else {given, hash_id(known, column, given)}
+        traces = _find_traces(archive, store, column, values)
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)
             rows += sum(store.forget_query(query) for query in traces.queries)
+        frames, unread = _erase_all(paths, traces)
+        archived = archive.forget(traces.covers_row)
+        if not fits and not rows and not frames and not archived:
+            raise _explain_key(path, known)
+        with store.transaction():
             store.forget_damages()
-        frames = sum(_erase(segment, traces) for segment in sorted(paths.journal.glob(f"*{SUFFIX}")))
-        damages = list(paths.torn.glob("*"))
-        for file in damages:
-            file.unlink()
-        archived = forget_archived(paths.archive, traces.covers_row)
+        damages, kept = _remove_damages(paths)
         complete = store.compact()
-    return OnlineForgetting(rows=rows, frames=frames, archived=archived, damages=len(damages), complete=complete)
+    return OnlineForgetting(
+        rows=rows,
+        frames=frames,
+        archived=archived,
+        damages=damages,
+        complete=complete,
+        unread=(*unread, *sorted(archive.unread), *kept),
+        other_keys=others,
+    )
 
 
-def _values(paths: Paths, column: str, given: str, key: str | None) -> set[str]:
-    """Return what stands in the records for an id: its hash, and the id itself, as a log may keep ids."""
-    known = parse_key(key) if key is not None else read_key(paths.key)
-    return {given} if known is None else {given, hash_id(known, column, given)}
+def _explain_key(path: str | os.PathLike[str], known: bytes | None) -> InputError:
+    problem = "there is no key" if known is None else "the ids of this log were hashed with another key"
+    hint = f"set {KEY_VARIABLE} to the key of the host, or put the host's key file beside the store"
+    return InputError(f"nothing was removed: {problem}", source=str(path), hint=hint)
+
+
+def _erase_all(paths: Paths, traces: _Traces) -> tuple[int, list[str]]:
+    """Overwrite the records of somebody in all segments; return how many, and what could not be looked through."""
+    count, unread = 0, list[str]()
+    for segment in sorted(paths.journal.glob(f"*{SUFFIX}")):
+        try:
+            count += _erase(segment, traces)
+        except OSError:
+            unread.append(segment.name)
+    return count, unread
+
+
+def _remove_damages(paths: Paths) -> tuple[int, list[str]]:
+    """Remove what could not be read: nobody knows whose it is. Return how many files, and what could not be removed."""
+    count, kept = 0, list[str]()
+    for file in sorted(paths.torn.glob("*")):
+        try:
+            file.unlink()
+            count += 1
+        except OSError:  # such as a folder, which is not karat's
+            kept.append(file.name)
+    return count, kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +124,15 @@ class _Traces:
         return named in self.queries or any(to_text(getattr(draft, column)) == value for column, value in self.ids)
 
 
-def _find_traces(paths: Paths, store: Store, column: str, values: set[str]) -> _Traces:
+def _find_traces(archive: Archive, store: Store, column: str, values: set[str]) -> _Traces:
     """Return by what all records of somebody are recognised: of a user, these are all their sessions."""
     ids = {(column, value) for value in values}
-    archived = list(read_archive(paths.archive))
+    archived = list(archive.rows())
     if column == "user":
         sessions = {session for value in values for session in store.sessions(value)}
-        sessions |= {row["session"] for row in archived if row["user"] in values and row["session"]}
+        sessions |= {str(row["session"]) for row in archived if row.get("user") in values and row.get("session")}
         ids |= {("session", session) for session in sessions}
-    queries = {row["id"] for row in archived if any(row[name] == value for name, value in ids)}
+    queries = {str(row.get("id")) for row in archived if any(row.get(name) == value for name, value in ids)}
     queries |= {query for name, value in ids for query in store.query_ids(name, value)}
     return _Traces(frozenset(ids), frozenset(queries))
 

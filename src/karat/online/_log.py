@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
@@ -23,7 +23,7 @@ from karat.online._hit_rows import to_text
 from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._paths import Paths
 from karat.online._plain import Room, TooLarge
-from karat.online._privacy import KEY_VARIABLE, Redaction, hash_id, make_key, make_sampler, parse_key
+from karat.online._privacy import KEY_VARIABLE, Redaction, hash_id, make_key, make_sampler, note_key, parse_key
 from karat.online._segment import LARGEST
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,7 +100,7 @@ class Log:
             asked.results(hits, **results)
         if answer is not None:
             asked.answer(answer, citations)
-        if error:
+        if _is_given(error):
             asked.fail(error)
         asked.finish(**times)
         return asked.id
@@ -125,7 +125,7 @@ class Log:
         """
         session, user = self._find_ids(session, user)
         name = self._make_id()
-        if self._rate < 1 and not self._is_chosen(session, name, to_text(query)):
+        if self._rate < 1 and not self._is_chosen(session, name, _to_text_or_none(query)):
             return name + _NOT_LOGGED
         moment = time_ns() / 1e9 if time is None else time
         self.write(
@@ -230,7 +230,7 @@ class Log:
         """Return whether a record is in the sample: whole sessions are, with their feedback."""
         if query:
             return not query.endswith(_NOT_LOGGED)
-        return self._choose(to_text(session) or id)
+        return self._choose(_to_text_or_none(session) or id)
 
     def _make_id(self) -> str:
         """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
@@ -238,6 +238,21 @@ class Log:
             self._pid, self._token, self._numbers = os.getpid(), secrets.token_hex(8), itertools.count()
         self._last = now = max(self._last, time_ns() // 1000)
         return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
+
+
+def _to_text_or_none(value: Any) -> str:
+    """Return a value as text, the empty one if it cannot be: the record is dropped and counted when it is written."""
+    try:
+        return to_text(value)
+    except Exception:
+        return ""
+
+
+def _is_given(error: Any) -> bool:
+    try:
+        return bool(error)
+    except Exception:
+        return True
 
 
 def _redact(redact: Redaction | None, value: Any, room: Room) -> str:
@@ -288,6 +303,9 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     paths = Paths(Path(path))
     redaction = redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
+    if hash_key is not None:
+        with suppress(OSError, KaratError):
+            note_key(paths.key_checks, hash_key)
     journal = Journal(paths.journal, segment_bytes=segment_bytes, sync=sync)
     hiding = None if redact is False else redaction
     log = Log(paths, journal, redact=hiding, key=hash_key, rate=float(sample), system=system)

@@ -32,6 +32,11 @@ class Paths:
         return self.store.with_name(f"{self.store.name}.key")
 
     @property
+    def key_checks(self) -> Path:
+        """A line for each key that ids of the log were hashed with, from which nobody can tell the key."""
+        return self.journal / "keys"
+
+    @property
     def archive(self) -> Path:
         """The folder of records that are too old for the store."""
         return self.store.with_name(f"{self.store.name}.archive")

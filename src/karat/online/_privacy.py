@@ -149,3 +149,32 @@ def make_key(path: Path) -> bytes:
     key = read_key(path)
     assert key is not None
     return key
+
+
+def note_key(path: Path, key: bytes) -> None:
+    """Record that ids are hashed with a key, so that whoever forgets somebody with another one is told."""
+    check = _check_key(key)
+    if check in read_key_checks(path):
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, f"{check}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def read_key_checks(path: Path) -> set[str]:
+    """Return the checks of the keys of a log; none if earlier versions wrote it."""
+    return set(read_bytes(path).decode("ascii", "replace").split()) if path.is_file() else set()
+
+
+def count_other_keys(path: Path, key: bytes | None) -> tuple[bool, int]:
+    """Return whether ids of a log may have been hashed with a key, and how many other keys there are."""
+    checks = read_key_checks(path)
+    own = _check_key(key) if key is not None else ""
+    return not checks or own in checks, len(checks - {own})
+
+
+def _check_key(key: bytes) -> str:
+    return hash_id(key, "check", "karat.online")

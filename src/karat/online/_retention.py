@@ -10,6 +10,7 @@ from pathlib import Path
 
 from karat.core import UsageError
 from karat.online._archive import archive_day
+from karat.online._ingest import lock_ingester
 from karat.online._paths import Paths
 from karat.online._records import LoggedQuery
 from karat.online._stored import LogReader
@@ -49,13 +50,15 @@ def expire(
     }
     if not paths.store.exists():
         open_store(paths.store)  # raises: there is no such store
-    with open_store(paths.store, write=True) as store:
+    paths.journal.mkdir(mode=0o700, exist_ok=True)
+    # The lock is that of ingesting and forgetting: who is forgotten meanwhile must not come back in the archive.
+    # What is written between reading and removing would be removed unread, hence one transaction.
+    with lock_ingester(paths), open_store(paths.store, write=True) as store, store.transaction():
         archived = 0
         if archive:
             for day, queries in _by_day(store, before["queries"]):
                 archived += archive_day(paths.archive, day, queries)
-        with store.transaction():
-            removed = {table: store.expire(table, limit) for table, limit in before.items()}
+        removed = {table: store.expire(table, limit) for table, limit in before.items()}
     return OnlineRetention(
         before={table: format_day(limit) for table, limit in before.items()}, removed=removed, archived=archived
     )

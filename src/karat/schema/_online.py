@@ -97,6 +97,10 @@ class OnlineForgetting(Struct, frozen=True, kw_only=True):
     """Files that could not be read and were removed, because nobody knows whose records they hold."""
     complete: bool
     """False if somebody still reads the store, so that old pages are left: forget again when nobody does."""
+    unread: tuple[str, ...] = ()
+    """Files that could not be looked through, such as a damaged one of the archive: they may still have records."""
+    other_keys: int = 0
+    """How many other keys ids of this log were hashed with: records under those are still there."""
 
 
 class OnlineRetention(Struct, frozen=True, kw_only=True):

@@ -94,6 +94,8 @@ class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """On how many of these the votes differ."""
     spread: float | None = None
     """The standard deviation of the votes on an answer, averaged over these; null with one vote."""
+    misquoted: Count = 0
+    """How many verdicts did not count, because the words that the judge quotes are not in the text."""
 
 
 class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

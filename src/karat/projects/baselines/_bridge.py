@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karat.config import read_judges_file
-from karat.core import InputError, Run, UsageError, shorten
+from karat.core import InputError, Trace, UsageError, is_blank, shorten
 from karat.files import refuse_input
 from karat.gate import Baseline, Rule, read_baseline, write_baseline
 from karat.projects._gating import baseline_path, project_policy
@@ -48,20 +48,28 @@ def bridge_judges(
     baseline is written that has the new judge's scores of the sampled queries, and no others of these measures: a
     later run is compared on these. The run has to be that of the baseline.
     """
-    from karat.projects.judging import choose_judges, judge_sample  # baselines need no judges for anything else
+    # Baselines need no judges for anything else.
+    from karat.projects.judging import choose_judges, judge_sample, select_counted
 
     answers = read_any_run(run, project.golden)
-    sampled = _draw(answers, run, count, seed)
     before, after = (
         replace(project, config=replace(project.config, judges=read_judges_file(path))) for path in (old, new)
     )
     judges = choose_judges(after, names)
+    asked = {trace.query for trace in answers.traces}
+    counted = set().union(*(select_counted(project, judge.name, asked) for judge in judges))
+    with_refusals = any(judge.name == "refusal" for judge in judges)
+    answered = {trace.query for trace in answers.traces if _is_answer(trace) and (with_refusals or not trace.refused)}
+    sampled = _draw(answered & counted, run, count, seed)
     sides = [judge_sample(own, judges, answers, sampled, progress=progress) for own in (before, after)]
     judges = [judge for judge in judges if len({side.fingerprints[judge.name] for side in sides}) > 1]
     if not judges:
         raise UsageError("both judges are the same: there is nothing to bridge")
     place = baseline_path(project, baseline)
     recorded = read_baseline(place) if place.is_file() else None
+    sides = [
+        side.select({judge.name: select_counted(project, judge.name, sampled) for judge in judges}) for side in sides
+    ]
     rows = [_compare(project, judge, sides, recorded, len(sampled)) for judge in judges]
     if output is not None:
         _write_moved(recorded, judges, sides, output)
@@ -70,7 +78,7 @@ def bridge_judges(
         old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),
         new=", ".join(sides[1].fingerprints[judge.name] for judge in judges),
         sampled=len(sampled),
-        queries=len({trace.query for trace in answers.traces}),
+        queries=len(asked),
         measures=rows,
         baseline=None if recorded is None else str(place),
         output=None if output is None else str(output),
@@ -78,11 +86,14 @@ def bridge_judges(
     )
 
 
-def _draw(run: Run, path: Path, count: int, seed: int) -> set[str]:
-    answered = sorted({trace.query for trace in run.traces if trace.answer.strip() and not trace.error})
+def _is_answer(trace: Trace) -> bool:
+    return not is_blank(trace.answer) and not trace.error
+
+
+def _draw(answered: Collection[str], path: Path, count: int, seed: int) -> set[str]:
     if not answered:
         raise InputError("no question of the run has an answer", source=str(path))
-    return set(random.Random(seed).sample(answered, min(count, len(answered))))  # noqa: S311 (no secret)
+    return set(random.Random(seed).sample(sorted(answered), min(count, len(answered))))  # noqa: S311 (no secret)
 
 
 def _compare(
@@ -106,7 +117,7 @@ def _compare(
         total=total,
         old_mean=float(first.mean()) if len(both) else None,
         new_mean=float(second.mean()) if len(both) else None,
-        shift=_move(0.0, shift),
+        shift=_write_estimate([min(max(part, -1.0), 1.0) if math.isfinite(part) else part for part in shift]),
         baseline=None if math.isnan(mean) else mean,
         moved=None if math.isnan(mean) else _move(mean, shift),
         limits=limits,
@@ -118,7 +129,11 @@ def _list_limits(rule: Rule) -> list[tuple[str, float]]:
 
 
 def _move(value: float, shift: tuple[float, float, float]) -> JudgeEstimate:
-    moved = [value + part for part in shift]
+    """Return a mean or a limit for the new judge, within the scale of all judges, 0 to 1."""
+    return _write_estimate([min(max(value + part, 0.0), 1.0) if math.isfinite(part) else part for part in shift])
+
+
+def _write_estimate(moved: Sequence[float]) -> JudgeEstimate:
     known = [part if math.isfinite(part) else None for part in moved]
     return JudgeEstimate(value=known[0], low=known[1], high=known[2])
 
@@ -142,9 +157,10 @@ def _write_moved(
             raise UsageError(f"the baseline has no {judge.measure}; choose judges that it has with --judge")
         column = scores.measures.index(judge.measure)
         _require_same_run(judge, scores.column(judge.measure), sides[0], earlier)
-        new = sides[1].scores.get(judge.name, {})
+        old, new = (side.scores.get(judge.name, {}) for side in sides)
+        new = {query: value for query, value in new.items() if query in old}
         if scores.rows.keys().isdisjoint(new):
-            raise UsageError(f"the new judge has no score of {judge.measure} for a query of the baseline")
+            raise UsageError(f"no query of the baseline has a score of {judge.measure} by both judges")
         for query, row in scores.rows.items():
             codes[row, column] = 0 if query in new else len(reasons)
             values[row, column] = new.get(query, math.nan)

@@ -6,6 +6,7 @@ from karat.projects.judging._flakes import find_flakes
 from karat.projects.judging._judge import choose_judges, judge_run, list_mute
 from karat.projects.judging._labels import attach_labels, sample_labels
 from karat.projects.judging._pool import judge_pool
+from karat.projects.judging._population import select_counted
 from karat.projects.judging._preference import prefer_run
 from karat.projects.judging._prompts import show_requests
 from karat.projects.judging._sample import JudgedSample, judge_sample
@@ -25,5 +26,6 @@ __all__ = [
     "list_mute",
     "prefer_run",
     "sample_labels",
+    "select_counted",
     "show_requests",
 ]

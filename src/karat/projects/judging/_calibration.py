@@ -15,6 +15,7 @@ from karat.judges import HIGHEST, JUDGES
 from karat.measures import is_excused
 from karat.projects._project import Project
 from karat.projects.judging._labels import Key, Label, Labels, identify, keep_current, read_labels, settle
+from karat.projects.judging._population import select_counted
 from karat.runs import read_any_run
 from karat.schema.judging import CalibrationBin, CalibrationReport, CorrectedEstimate, JudgeEstimate, PeopleReport
 from karat.stats import LEAST_LABELS, CorrectedMean, correct_mean
@@ -79,7 +80,7 @@ def calibrate_judge(
     Labels of answers that the run does not have any more do not count, and are told.
     """
     run = read_any_run(path, project.golden)
-    return _calibrate(_read_scores(run, judge, str(path)), labels, scale or Scale())
+    return _calibrate(_read_scores(project, run, judge, str(path)), labels, scale or Scale())
 
 
 def calibrate_pool(path: Path, labels: Path, *, scale: Scale | None = None) -> CalibrationReport:
@@ -92,7 +93,7 @@ def calibrate_pool(path: Path, labels: Path, *, scale: Scale | None = None) -> C
     return _calibrate(scored, labels, scale)
 
 
-def _read_scores(run: Run, judge: str, source: str) -> Scored:
+def _read_scores(project: Project, run: Run, judge: str, source: str) -> Scored:
     known = sorted({name for trace in run.traces for name in trace.opinions if ":" not in name})
     if not known:
         raise InputError("nobody has judged the run", source=source, hint="run 'karat judge' first")
@@ -103,7 +104,8 @@ def _read_scores(run: Run, judge: str, source: str) -> Scored:
         raise UsageError(
             f"{shorten(judge)} did not judge the run{did_you_mean(judge, known)}; {', '.join(map(shorten, known))} did"
         )
-    opinions = {identify(trace): trace.opinions.get(judge) for trace in run.traces}
+    counted = select_counted(project, judge, (trace.query for trace in run.traces))
+    opinions = {identify(trace): trace.opinions.get(judge) for trace in run.traces if trace.query in counted}
     values = {key: float(value) for key, value in opinions.items() if isinstance(value, int | float)}
     failed = frozenset(key for key, value in opinions.items() if isinstance(value, str) and not is_excused(value))
     return Scored(

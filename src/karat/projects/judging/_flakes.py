@@ -10,7 +10,9 @@ from statistics import fmean, variance
 
 from karat.core import InputError, Run, UsageError, did_you_mean, shorten
 from karat.files import read_bytes
+from karat.judges import JUDGES
 from karat.projects._project import Project
+from karat.projects.judging._population import select_counted
 from karat.runs import digest_run, group_votes, opinions_path, read_any_run, read_opinions
 from karat.schema.judging import FlakeClass, FlakesReport, FlakyQuery
 
@@ -52,6 +54,8 @@ def find_flakes(
         named = ", ".join(map(shorten, sorted(fingerprints)))
         raise UsageError(f"the runs have different judges ({named}): judge them all by one")
     answers = _collect(runs, [votes for _, votes in tables], judge)
+    counted = select_counted(project, judge, answers)
+    answers = {query: own for query, own in answers.items() if query in counted}
     if not answers:
         raise InputError(f"no answer has a score of {shorten(judge)}", source=", ".join(map(str, paths)))
     rows = [_classify(query, own, tolerance) for query, own in answers.items()]
@@ -63,7 +67,7 @@ def find_flakes(
         queries=len(rows),
         counts=dict(Counter(row.kind for row in rows)),
         flaky=sorted((row for row in rows if row.kind != "stable"), key=lambda row: (-row.spread, row.query)),
-        notes=_note(runs, answers),
+        notes=_note(runs, answers, is_offline=_is_offline(judge)),
     )
 
 
@@ -143,12 +147,17 @@ def _measure_system(by_text: Mapping[str, Sequence[float]]) -> float:
     return variance(means) - (fmean(within) if within else 0.0)
 
 
-def _note(runs: Sequence[Run], answers: Mapping[str, Sequence[Judged]]) -> list[str]:
+def _is_offline(judge: str) -> bool:
+    """Return whether a judge of karat asks no model, so that its votes are all the same."""
+    return judge in JUDGES and not JUDGES[judge].prompts
+
+
+def _note(runs: Sequence[Run], answers: Mapping[str, Sequence[Judged]], *, is_offline: bool) -> list[str]:
     notes = []
     if len({run.provenance.fingerprint for run in runs}) > 1:
         notes.append("the runs are of different systems: what differs may be what was changed")
     if all(len(own) == 1 for own in answers.values()):
         notes.append("every query has one answer: name several runs of one system, or set [eval] repeat")
-    if all(len(answer.votes) == 1 for own in answers.values() for answer in own):
+    if not is_offline and all(len(answer.votes) == 1 for own in answers.values() for answer in own):
         notes.append("every answer has one vote: judge with --votes 3 to tell the judge's noise from the system's")
     return notes

@@ -9,10 +9,11 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any
 
-from karat.core import InputError, Measure, Run, Trace
+from karat.core import InputError, Measure, Run, Trace, is_blank
 from karat.evaluation import describe_altered, score_run
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
+    MISQUOTED,
     Item,
     Judge,
     Opinion,
@@ -25,9 +26,10 @@ from karat.judges import (
     make_item,
     make_rubric_judge,
 )
-from karat.measures import ANSWERABLE, JUDGE_FAILED, UNANSWERABLE, run_scores
+from karat.measures import ANSWERABLE, NO_OPINION, UNANSWERABLE, run_scores
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
+from karat.projects.judging._population import select_counted
 from karat.runs import digest_run, merge_opinions, opinions_path, read_any_run
 from karat.schema import JudgedMeasure, JudgeFinding, JudgeReport, OpinionDocument
 
@@ -108,7 +110,7 @@ def list_mute(report: JudgeReport) -> list[str]:
     return [
         row.judge
         for row in report.measures
-        if not row.scored and any(reason.startswith(JUDGE_FAILED) for reason in row.reasons)
+        if not row.scored and any(reason.startswith(NO_OPINION) for reason in row.reasons)
     ]
 
 
@@ -148,7 +150,7 @@ def _judge(
 def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[Judge], votes: int) -> JudgeReport:
     """Return what judging would take, if nothing is in the cache and no reply has to be repaired; nothing is asked."""
     passages = all(judge.passages for judge in judges)
-    answered = [item for item in items if (item.answer or passages) and not item.error]
+    answered = [item for item in items if (passages or not (is_blank(item.answer) or item.refused)) and not item.error]
     prompt = max((len(text.text) for text in setup.bench.prompts.values()), default=0) // _BYTES_PER_TOKEN
     calls = tokens = 0
     for item in answered:
@@ -189,7 +191,9 @@ def _summarise(
         cell = cells[str(Measure.parse(judge.measure))]
         lost = sum(count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE))
         ends = bound_mean(cell.mean, cell.n, lost, lower_is_better=judge.lower_is_better)
-        spreads = _list_spreads([opinion for opinion in opinions if opinion.judge == judge.name])
+        counted = select_counted(project, judge.name, evaluation.queries)
+        own = [opinion for opinion in opinions if opinion.judge == judge.name and opinion.query in counted]
+        spreads = _list_spreads(own)
         rows.append(
             JudgedMeasure(
                 judge=judge.name,
@@ -204,6 +208,7 @@ def _summarise(
                 voted=len(spreads),
                 disputed=sum(spread > _TIE for spread in spreads),
                 spread=math.fsum(spreads) / len(spreads) if spreads else None,
+                misquoted=sum(f.reason.startswith(MISQUOTED) for opinion in own for f in opinion.findings),
             )
         )
     return rows

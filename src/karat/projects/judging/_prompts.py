@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
@@ -50,12 +50,13 @@ def show_requests(
     """
     judge = PREFERENCE if name == PREFERENCE.name else choose_judge(project, name)
     item = _EXAMPLE if project is None or path is None else _find_item(project, path, query)
-    requests = _rehearse(project, judge, item, rung)
+    requests, reason = _rehearse(project, judge, item, rung)
     return JudgeRequests(
         judge=judge.name,
         query=item.query,
         describes=(getattr(judge.function, "__doc__", None) or "").partition("\n\n")[0],
         requests=[_write_request(request) for request in requests],
+        reason="" if requests else reason,
         probes=list(make_probes(_choose_model(project)).values()) if requests else [],
     )
 
@@ -69,9 +70,10 @@ def _find_item(project: Project, path: Path, query: str) -> Item:
     return make_item(project.golden, trace, project.config.judges.texts)
 
 
-def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> list[PlannedRequest]:
+def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> tuple[list[PlannedRequest], str]:
+    """Return what is asked about an item, and why nothing more is."""
     if not judge.prompts:
-        return []
+        return [], ""
     config = None if project is None else project.config.judges
     model = _choose_model(project)
     prompts = load_prompts() if config is None else load_judge_prompts(config, [judge])
@@ -79,9 +81,12 @@ def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> 
         file = None if project is None else project.config.folder / REPLIES
         replies = stack.enter_context(Replies(file)) if file is not None and file.is_file() else None
         rehearsal = Rehearsal(model, rung, replies)
-        with suppress(NotMeasurable):  # an answer that cannot be judged: what was sent until then is shown
+        reason = "what it is can be told without the model"
+        try:
             judge.function(Bench(asker=rehearsal, prompts=prompts, embed=_embed_nothing), item)
-        return rehearsal.requests
+        except NotMeasurable as error:  # an answer that cannot be judged: what was sent until then is shown
+            reason = str(error)
+        return rehearsal.requests, reason
 
 
 def _choose_model(project: Project | None) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from karat.core import Run
 from karat.judges import Judge, Opinion, judge_items, make_item
@@ -23,6 +23,14 @@ class JudgedSample:
     scores: Mapping[str, Mapping[str, float]]
     """The mean over the answers to each query, by judge."""
     spending: JudgeSpending
+
+    def select(self, queries: Mapping[str, Collection[str]]) -> JudgedSample:
+        """Return what some judges say of some queries, by judge."""
+        scores = {
+            judge: {query: value for query, value in self.scores.get(judge, {}).items() if query in own}
+            for judge, own in queries.items()
+        }
+        return replace(self, scores=scores)
 
 
 def judge_sample(

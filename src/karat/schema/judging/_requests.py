@@ -34,6 +34,8 @@ class JudgeRequests(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What the judge returns, in a sentence."""
     requests: list[JudgeRequest]
     """All requests about one answer, in order; empty for a judge that asks no model."""
+    reason: str = ""
+    """Why nothing is asked about this answer, as one that was refused, by a judge that asks a model."""
     probes: list[dict[str, Any]] = []
     """The bodies of what is sent before the first request, once for a server, to find out how it can be asked for JSON:
     the next one only if it refuses the one before."""

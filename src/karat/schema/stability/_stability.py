@@ -57,7 +57,7 @@ class MeasureStability(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     wordings: StabilitySpread
     repeats: StabilitySpread
     missing: dict[str, Count] | UnsetType = UNSET
-    """How many queries have no value, by reason; not those that the measure is not for."""
+    """How many queries have no value, by reason, such as that the measure is not for them."""
 
 
 class StabilityReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
