@@ -352,7 +352,8 @@ def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> N
     """Another k with what differs, or a golden set without a common question."""
     save(folder / "k.jsonl", finder(), k=5)
     _, err = run("a.jsonl", "k.jsonl", code=2)
-    assert "run 'k.jsonl' and baseline 'a.jsonl' cannot be compared: they differ in k (5, was 10)" in err
+    assert "run B 'k.jsonl' and run A 'a.jsonl' cannot be compared: they differ in k (5, was 10)" in err
+    assert "baseline" not in err
     queries = tuple(replace(query, id=f"other-{query.id}") for query in golden_set().queries)
     make_run(replace(golden_set(), queries=queries), finder(), output=folder / "other.jsonl")
     _, err = run("a.jsonl", "other.jsonl", code=2)

@@ -72,13 +72,17 @@ def test_different_judges_are_not_compared(folder: Path, capsys: pytest.CaptureF
     runs = sorted(map(str, (folder / "runs").glob("*.jsonl")))
     capsys.readouterr()
     assert main(["compare", *runs, "-m", "Faithfulness"]) == 2
-    assert "cannot be compared in Faithfulness: another judge scored it (faithfulness:m@" in capsys.readouterr().err
+    assert (
+        "cannot be compared in Faithfulness: another judge scored it in run B (faithfulness:m@"
+        in capsys.readouterr().err
+    )
     assert main(["compare", *runs, "-m", "RR@10"]) == 0
     Path(runs[0]).with_suffix(".opinions").unlink()
     capsys.readouterr()
     assert main(["compare", *runs, "-m", "RR@10", "-m", "Faithfulness"]) == 0
     printed = capsys.readouterr().out
-    assert "Faithfulness is not compared: the baseline is not judged by faithfulness; type 'karat judge RUN" in printed
+    assert "Faithfulness is not compared: run A is not judged by faithfulness; type 'karat judge RUN -j" in printed
+    assert "baseline" not in printed
     assert "\nRR@10 " in printed
 
 

@@ -155,7 +155,7 @@ def test_a_run_that_nobody_judged_says_so(folder: Path, capsys: pytest.CaptureFi
     assert "Faithfulness: the run is not judged by faithfulness; type 'karat judge RUN -j faithfulness'" in printed
     assert "differ in" not in printed
     assert main(["compare", "baseline.json", str(run), "-m", "Faithfulness"]) == 2
-    assert "the run is not judged by faithfulness; type" in capsys.readouterr().err
+    assert "run B is not judged by faithfulness; type" in capsys.readouterr().err
 
 
 def test_opinions_of_an_earlier_format_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

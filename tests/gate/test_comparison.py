@@ -272,7 +272,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         )
         for name in ("old", "new")
     ]
-    with pytest.raises(InputError, match="run 'new' and baseline 'old' cannot be compared: they differ in golden set"):
+    with pytest.raises(InputError, match="run B 'new' and run A 'old' cannot be compared: they differ in golden set"):
         compare_all(sets)
 
 

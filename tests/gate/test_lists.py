@@ -11,8 +11,8 @@ from evaluations import make_evaluation
 from karat.core import GoldenSet, Query, Trace
 from karat.evaluation import Evaluation
 from karat.gate import compare_document
-from karat.gate._document import label
 from karat.gate._lists import compare_lists, rr_deltas, summarise_lists
+from karat.gate._names import label
 from karat.schema import QueryValues, SystemChange, to_json
 
 TEXTS = GoldenSet(name="tiny", queries=tuple(Query(id=f"q{i}", text=f"question {i}") for i in range(4)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from in_process import run_karat
 from karat import online
 from karat.core import InputError, UsageError
 from karat.online import Retention, expire, forget, ingest, read_log
+from karat.online._archive import archive_day
 from karat.online._paths import Paths
 from karat.online._times import DAY
 from karat.store import open_store
@@ -197,12 +199,22 @@ def test_expiry_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Who is forgotten while the archive is written would be in it: forgetting waits."""
     path = tmp_path / "karat.db"
     with online.open(path) as log:
-        log.record("q", time=1.0 * DAY)
+        log.record("q", time=1.0 * DAY, session="s")
     ingest(path)
     busy: list[bool] = []
-    monkeypatch.setattr("karat.online._retention.archive_day", lambda *_: busy.append(ingest(path).busy) or 1)
+    waiting = threading.Thread(target=forget, args=(path,), kwargs={"session": "s"})
+
+    def archive_slowly(*arguments: Any) -> int:
+        busy.append(ingest(path).busy)
+        waiting.start()  # it may look at the archive only when this is over
+        waiting.join(0.1)
+        return archive_day(*arguments)
+
+    monkeypatch.setattr("karat.online._retention.archive_day", archive_slowly)
     assert expire(path).archived == 1
+    waiting.join()
     assert busy == [True]
+    assert list(Paths(path).archive.iterdir()) == []
 
 
 def test_expiry_by_whole_days(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from karat import online
-from karat.core import InputError, SystemFailed
+from karat.core import InputError, KaratError, SystemFailed
 from karat.online import check_health, ingest, read_log
 from karat.online._ingest import lock_ingester
 from karat.online._paths import Paths
@@ -191,6 +192,15 @@ def test_what_is_kept_aside_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with online.open(path) as log:
         log.feedback("impression", rank=2**63)
     write_all = os.write
+
+    def fail(file: int, data: bytes) -> int:
+        write_all(file, bytes(data)[:7])
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("karat.online._ingest.os.write", fail)
+    with pytest.raises(KaratError):
+        ingest(path)
+    assert list(Paths(path).torn.iterdir()) == [], "every attempt would leave another part"
     monkeypatch.setattr("karat.online._ingest.os.write", lambda file, data: write_all(file, bytes(data)[:7]))
     assert ingest(path).damaged == 1
     (kept,) = Paths(path).torn.iterdir()

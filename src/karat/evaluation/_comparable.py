@@ -26,20 +26,30 @@ FIT_PARTS: Mapping[str, str] = {
 """The parts of a system: their names in fit's baseline-metrics.json, and in the description of karat's pipeline."""
 
 
-def require_comparable(candidate: Evaluation, baseline: Evaluation, *, apart_from: Collection[str] = ()) -> None:
+def require_comparable(
+    candidate: Evaluation,
+    baseline: Evaluation,
+    *,
+    apart_from: Collection[str] = (),
+    names: tuple[str, str] | None = None,
+) -> None:
     """Raise an error that lists the differences if the scores of two evaluations do not mean the same.
 
     They have to agree in the golden set, in k, unit, paraphrases, sample and normaliser, in the definition of each
     measure, and in the judge of each judged one. Measures ``apart_from`` which nothing is compared are left to the
-    caller. A baseline of means alone, which does not record these, is only checked as far as it goes.
+    caller. A baseline of means alone, which does not record these, is only checked as far as it goes. ``names`` is what
+    an error calls both, if none of them is the baseline of a gate.
     """
-    both = f"run {shorten(candidate.name)} and baseline {shorten(baseline.name)}"
-    judges = {name: text for name, text in find_other_judges(candidate, baseline).items() if name not in apart_from}
+    now, then = names or ("run", "baseline")
+    both = f"{now} {shorten(candidate.name)} and {then} {shorten(baseline.name)}"
+    found = find_other_judges(candidate, baseline, names)
+    judges = {name: text for name, text in found.items() if name not in apart_from}
     differences = list(_differences(candidate, baseline))
     if differences:
         raise InputError(
             f"{both} cannot be compared: they differ in {'; '.join(differences)}",
-            hint="evaluate both on the same golden set in the same way, or record a new baseline",
+            hint="evaluate both on the same golden set in the same way"
+            + ("" if names else ", or record a new baseline"),
         )
     if judges:
         reasons = "; ".join(dict.fromkeys(judges.values()))
@@ -73,20 +83,33 @@ def _find_redefined(candidate: Evaluation, baseline: Evaluation) -> dict[str, tu
     return {measure: (now, then) for measure, (now, then) in both.items() if now != then}
 
 
-def find_other_judges(candidate: Evaluation, baseline: Evaluation) -> dict[str, str]:
+def find_other_judges(
+    candidate: Evaluation, baseline: Evaluation, names: tuple[str, str] | None = None
+) -> dict[str, str]:
     """Return the measures that not the same judge scored in both evaluations, each with the reason and what to type.
 
-    Which other judges have judged a run does not matter.
+    Which other judges have judged a run does not matter. ``names`` is what the reason calls both, if none of them is
+    the baseline of a gate.
     """
     if not baseline.has_queries:
         return {}
     redefined = _find_redefined(candidate, baseline)
-    return {measure: _explain_judge(measure, *both) for measure, both in redefined.items() if name_judge(measure)}
+    return {
+        measure: _explain_judge(measure, *both, names) for measure, both in redefined.items() if name_judge(measure)
+    }
 
 
-def _explain_judge(measure: str, now: str, then: str) -> str:
+def _explain_judge(measure: str, now: str, then: str, names: tuple[str, str] | None) -> str:
     judge = name_judge(measure)
     after, before = (definition.removeprefix(measure).removeprefix(" by ") for definition in (now, then))
+    if names is not None:
+        unjudged = next((name for name, judged in zip(names, (after, before), strict=True) if not judged), "")
+        if unjudged:
+            return f"{unjudged} is not judged by {judge}; type 'karat judge RUN -j {judge}' for it"
+        return (
+            f"another judge scored it in {names[0]} ({shorten(after)[1:-1]}) than in {names[1]} "
+            f"({shorten(before)[1:-1]}); judge both by one"
+        )
     if not after:
         return f"the run is not judged by {judge}; type 'karat judge RUN -j {judge}'"
     if not before:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from karat.core import Floats, Measure, UsageError, average, did_you_mean, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
+from karat.gate._names import name_run
 from karat.stats import (
     PairedScores,
     Scale,
@@ -189,7 +190,8 @@ def compare_all(
     names = list(measures) if measures is not None else shared_measures(evaluations)
     for baseline, candidate in places:
         others = set(evaluations[candidate].means).difference(names)
-        require_comparable(evaluations[candidate], evaluations[baseline], apart_from=others)
+        called = name_run(candidate), name_run(baseline)
+        require_comparable(evaluations[candidate], evaluations[baseline], apart_from=others, names=called)
     whole = [(place, None, measure) for place in places for measure in names]
     by_segment = [(place, segment, measure) for place in places for segment in segments or {} for measure in names]
     comparisons: dict[tuple[tuple[int, int], Segment | None, str], Comparison] = {}

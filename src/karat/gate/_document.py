@@ -27,6 +27,7 @@ from karat.gate._corrected import correct_measures
 from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
+from karat.gate._names import label, name_run
 from karat.gate._unanswered import count_failures
 from karat.schema import (
     ComparedMeasure,
@@ -102,15 +103,6 @@ def _bound(document: ComparedPair, pair: Pair, evaluations: Sequence[Evaluation]
     names = [test.measure for test in document.measures]
     bounds = bound_differences(evaluations[pair.candidate], evaluations[pair.baseline], names, golden)
     return replace(document, measures=tuple(replace(test, bounds=bounds[test.measure]) for test in document.measures))
-
-
-def label(place: int) -> str:
-    """Return a short name for a run by its place.
-
-    >>> label(0), label(1), label(26)
-    ('A', 'B', 'A1')
-    """
-    return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
 def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> ComparedRun:
@@ -246,7 +238,8 @@ def _notes(
             yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
     if not (baseline.has_queries and candidate.has_queries):
         return
-    for measure, why in find_other_judges(candidate, baseline).items():
+    names = name_run(pair.candidate), name_run(pair.baseline)
+    for measure, why in find_other_judges(candidate, baseline, names).items():
         yield f"{measure} is not compared: {why}"
     yield from _unshared(runs)
     yield from _weak(pair.measures)

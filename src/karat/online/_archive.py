@@ -46,19 +46,22 @@ class Archive:
     """The files of an archive, as far as they can be read."""
 
     def __init__(self, folder: Path) -> None:
-        self._paths = sorted(folder.glob("queries-*.jsonl.gz"))
+        self._folder = folder
         self.unread: set[str] = set()
         """The names of files that cannot be read, or not all of them."""
 
+    def _list(self) -> list[Path]:
+        return sorted(self._folder.glob("queries-*.jsonl.gz"))
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield all queries."""
-        for path in self._paths:
+        for path in self._list():
             yield from (row for _, row in self._read(path) if row is not None)
 
     def forget(self, is_forgotten: Callable[[dict[str, Any]], bool]) -> int:
         """Remove queries; return how many. A file that is empty then goes; what cannot be read stays."""
         count = 0
-        for path in self._paths:
+        for path in self._list():
             rows = list(self._read(path))
             kept = [line for line, row in rows if row is None or not is_forgotten(row)]
             if len(kept) == len(rows):

@@ -44,8 +44,8 @@ def forget(
     paths.journal.mkdir(mode=0o700, exist_ok=True)
     known = parse_key(key) if key is not None else read_key(paths.key)
     fits, others = count_other_keys(paths.key_checks, known)
-    archive = Archive(paths.archive)
     with lock_ingester(paths), open_store(paths.store, write=True) as store:
+        archive = Archive(paths.archive)
         ingest_locked(paths, store)
         # The id itself, too: a log may keep ids.
         values = {given} if known is None else {given, hash_id(known, column, given)}

@@ -188,18 +188,30 @@ class _Reading:
                 self._pass_over(descriptor, size, problem or "the record is not complete")
 
     def _commit(self, batch: _Batch, length: int) -> None:
-        with self._store.transaction():
-            refused: tuple[dict[int, str], dict[int, str]] = {}, {}
-            new = self._store.add_queries(batch.queries, refused[0]) + self._store.add_events(batch.events, refused[1])
-            damages = list(batch.damages)
-            for payloads, reasons in zip(batch.payloads, refused, strict=True):
-                damages += ((payloads[index], f"not a record: {reason}") for index, reason in reasons.items())
-            for data, reason in damages:
-                self._store.add_damage(self._path.name, self._keep(data), len(data), reason, time.time())
-            self._position += length
-            self._store.set_position(self._path.name, self._position)
+        kept: list[Path] = []
+        try:
+            with self._store.transaction():
+                new, damages = self._add(batch)
+                for data, reason in damages:
+                    kept.append(self._keep(data))
+                    self._store.add_damage(self._path.name, kept[-1].name, len(data), reason, time.time())
+                self._store.set_position(self._path.name, self._position + length)
+        except Exception:
+            for path in kept:  # the next attempt keeps them again
+                path.unlink(missing_ok=True)
+            raise
+        self._position += length
         seen = len(batch.queries) + len(batch.events) + len(batch.damages) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
+
+    def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
+        """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""
+        refused: tuple[dict[int, str], dict[int, str]] = {}, {}
+        new = self._store.add_queries(batch.queries, refused[0]) + self._store.add_events(batch.events, refused[1])
+        damages = list(batch.damages)
+        for payloads, reasons in zip(batch.payloads, refused, strict=True):
+            damages += ((payloads[index], f"not a record: {reason}") for index, reason in reasons.items())
+        return new, damages
 
     def _pass_over(self, descriptor: int, size: int, reason: str) -> None:
         """Go on after what cannot be read: at the next frame, or at the end if only zeros follow."""
@@ -216,16 +228,19 @@ class _Reading:
             batch.damages.append((rest, reason))
         self._commit(batch, size - self._position)
 
-    def _keep(self, data: bytes) -> str:
-        """Write aside what could not be read; return the name of the file."""
+    def _keep(self, data: bytes) -> Path:
+        """Write aside what could not be read; return the file."""
         self._paths.torn.mkdir(mode=0o700, exist_ok=True)
-        name = f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
-        descriptor = os.open(self._paths.torn / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        path = self._paths.torn / f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             rest = memoryview(data)
             while rest:  # a write may take a part only
                 rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
+        except BaseException:
+            path.unlink()
+            raise
         finally:
             os.close(descriptor)
-        return name
+        return path

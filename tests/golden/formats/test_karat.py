@@ -225,3 +225,23 @@ def test_a_byte_order_mark_comes_back(tmp_path: Path) -> None:
     marked = replace(FULL, documents=(Document(id="d", text="\ufefftext", path="d.txt"),))
     golden.write(marked, tmp_path / "set")
     assert golden.read(tmp_path / "set").documents == marked.documents
+
+
+def test_judgments_in_columns_have_the_targets_of_the_long_way(tmp_path: Path) -> None:
+    """A confidence in the last row needs the long way for all of them; an empty span is none."""
+    rows = [
+        '{"query": "q", "document": "a", "span": [2, 9], "grade": 3, "source": "validated"}',
+        '{"query": "q", "document": "a", "section": "S.1", "block": "b", "grade": 1}',
+        '{"query": "q", "document": "a", "span": [2, 9], "section": "S.1", "grade": 0, "date": "2026"}',
+    ]
+    (tmp_path / "golden.toml").write_text('name = "mine"\n')
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "?"}\n')
+    sets = []
+    for last in ("", ', "confidence": 0.5'):
+        lines = [*rows, f'{{"query": "q", "document": "b", "span": [0, 1], "grade": 2{last}}}']
+        (tmp_path / "judgments.jsonl").write_text("\n".join(lines) + "\n")
+        sets.append(golden.read(tmp_path))
+    columns, rowwise = (golden_set.held_judgments for golden_set in sets)
+    assert not isinstance(columns, tuple)
+    assert isinstance(rowwise, tuple)
+    assert sets[0].judgments == (*rowwise[:3], replace(rowwise[3], confidence=None))

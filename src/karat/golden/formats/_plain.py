@@ -12,12 +12,13 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
-from karat.core import Document, JudgmentTable, Query, Source, Target, make_query
+from karat.core import Document, JudgmentTable, Query, Source, Span, Target, make_query
 from karat.files import decode_plain, take_plain
 from karat.golden.formats._bare_judgments import decode_bare_judgments
 
 _Id = Annotated[str, Meta(min_length=1)]
 Ints = NDArray[np.int64]
+_Offset = Annotated[int, Meta(ge=0, lt=2**48)]
 _Grade = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 
 
@@ -34,6 +35,7 @@ class _PlainJudgment(_BareJudgment, forbid_unknown_fields=True, gc=False):
 
     section: str | UnsetType = UNSET
     block: str | UnsetType = UNSET
+    span: tuple[_Offset, _Offset] | UnsetType = UNSET
     source: Source | UnsetType = UNSET
     annotator: str | UnsetType = UNSET
     date: str | UnsetType = UNSET
@@ -149,10 +151,9 @@ class _Columns:
         """Return all judgments."""
         none = np.zeros(0, np.int64)
         columns = [np.concatenate(column) for column in zip(*self._rows, strict=True)] or [none] * 4
-        keys = [key if isinstance(key, tuple) else (key, "", "") for key in self._targets]
         return JudgmentTable(
             queries=tuple(self._queries),
-            targets=tuple(Target(document=document, section=section, block=block) for document, section, block in keys),
+            targets=tuple(map(_build_target, self._targets)),
             origins=tuple(self._origins),
             query=columns[0],
             target=columns[1],
@@ -172,8 +173,17 @@ class _Numbers(defaultdict[Any, int]):
         return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
 
-def _target_key(row: Any) -> Hashable:
-    return (row.document, row.section or "", row.block or "") if row.section or row.block else row.document
+def _target_key(row: Any) -> Any:
+    if row.section or row.block or row.span:
+        return row.document, row.section or "", row.block or "", row.span or None
+    return row.document
+
+
+def _build_target(key: Any) -> Target:
+    if isinstance(key, str):
+        return Target(document=key)
+    document, section, block, span = key
+    return Target(document=document, section=section, block=block, span=None if span is None else Span(*span))
 
 
 def _origin_key(row: Any) -> tuple[Source, str, str]:
