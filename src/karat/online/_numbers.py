@@ -10,7 +10,8 @@ LEAST_NUMBER = 7
 """The digits that a text needs to have a number in it."""
 _UUID = r"(?<!\w)[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?!\w)"
 _GAP = r"[\s().\-/_+,\u00b7\u2010-\u2015\u2212\uff0b\uff0d\uff0e]{1,5}"
-_DIGITS = re.compile(rf"({_UUID})|[+(\uff0b]?\d+(?:{_GAP}\d+)*")
+_RUN = rf"[+(\uff0b\d]\d*(?:{_GAP}\d+)*"
+_DIGITS, _UUID_OR_DIGITS = re.compile(_RUN), re.compile(f"({_UUID})|{_RUN}")  # the first is faster
 _GROUP = re.compile(r"\d+")
 _DATE = re.compile(
     r"(?<!\d)(?<!\d[-./])(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d)"
@@ -30,7 +31,9 @@ def hide_numbers(text: str) -> str:
     >>> hide_numbers("4111 1111 1111 1111 12/27 123 on 2026-11-17 0151 23456789, room 4111")
     '[card] on 2026-11-17 [phone], room 4111'
     """
-    return _DIGITS.sub(_hide, text)
+    if text.count("-") < 4:
+        return _DIGITS.sub(_hide, text)
+    return _UUID_OR_DIGITS.sub(lambda match: _hide(match) if match[1] is None else match[0], text)
 
 
 def passes_luhn(digits: str) -> bool:
@@ -44,12 +47,12 @@ def passes_luhn(digits: str) -> bool:
 
 def _hide(match: re.Match[str]) -> str:
     text = match[0]
-    if len(text) < LEAST_NUMBER or match[1] is not None:
+    if len(text) < LEAST_NUMBER:
         return text
-    groups = [group.span() for group in _GROUP.finditer(text)]
-    count = sum(end - start for start, end in groups)
-    if count < LEAST_NUMBER or (count < _LEAST_PHONE and not any(sign in text for sign in _MARKS)):
+    count = len("".join(_GROUP.findall(text)))
+    if count < LEAST_NUMBER or (count < _LEAST_PHONE and "+" not in text and "(" not in text and "\uff0b" not in text):
         return text  # as nearly always: a date, a price, the number of an order
+    groups = [group.span() for group in _GROUP.finditer(text)]
     around = match.string[max(0, match.start() - 1) : match.start()], match.string[match.end() : match.end() + 1]
     inside = (
         (groups[0] if around[0].isalpha() and text[0].isdigit() else None),

@@ -62,16 +62,16 @@ class Redaction:
         kind = type(value)
         if value is None or kind is bool:
             return value
-        if isinstance(value, bytes | bytearray | memoryview):
-            value = bytes(value).decode("utf-8", "replace")
-        if isinstance(value, str):
-            return self(value if room is None else room.take(value))
         if kind is int or kind is float:
             return self._clean_number(value)
+        if isinstance(value, str):
+            return self(value if room is None else room.take(value))
         if isinstance(value, Mapping):
             return {self._clean_key(key, room): self.clean(inner, room) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self.clean(inner, room) for inner in value]
+        if isinstance(value, bytes | bytearray | memoryview):
+            return self.clean(bytes(value).decode("utf-8", "replace"), room)
         return self.clean(to_plain(value), room)
 
     def _clean_key(self, key: Any, room: Room | None) -> Any:
