@@ -40,6 +40,8 @@ def test_a_gate_says_how_many_answers_were_not_judged(folder: Path, capsys: pyte
     assert checks["min"]["reason"] == "0.8333 is at least 0.7; 2 not judged counted as worst"
     assert checks["max_drop_abs"]["reason"].endswith("; 2 not judged counted as worst")
     assert [check["outcome"] for check in checks.values()] == ["pass", "fail"]
+    assert main(["gate", str(run)]) == 1
+    assert "Faithfulness  at least 0.7, 2 not judged as worst" in capsys.readouterr().out
     write_scores(run, {f"q{i}": [None] for i in range(COUNT)})
     checks = read_checks(capsys, run)
     assert checks["min"]["reason"] == "no answer was judged: 0.0000 is below 0.7; 12 not judged counted as worst"

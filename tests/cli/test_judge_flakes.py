@@ -146,6 +146,11 @@ def test_a_baseline_moves_to_another_judge(folder: Path, capsys: pytest.CaptureF
         other.write_text(re.sub(r'("answer": ?"Fact \d+ is) true', r"\1 false", Path(run).read_text()))
         assert main([*line[:4], str(other), "-o", "other.json"]) == 2
         assert "the run is not that of the baseline: the old judge gives" in capsys.readouterr().err
+        more = [text.replace('["faithfulness"]', '["faithfulness", "refusal"]') for text in tables.values()]
+        for name, text in zip(("old2.toml", "new2.toml"), more, strict=True):
+            (folder / name).write_text(f"[judges]\n{text}")
+        assert main(["judge", "bridge", "old2.toml", "new2.toml", run, "--n", "8", "-o", "third.json"]) == 0
+        assert "RefusalRightness" not in capsys.readouterr().out  # which the baseline does not have
         assert main(["judge", "bridge", "old.toml", "old.toml", run]) == 2
         assert "nothing to bridge" in capsys.readouterr().err
     assert main(["judge", "bridge", "set/golden.toml", "old.toml", run]) == 2

@@ -44,6 +44,8 @@ class Check:
     """How many queries of the run have a value, if only n of them are compared with the baseline."""
     unanswered: int | None = None
     """How many answers count as the worst value because they were refused, are empty, or say nothing to measure."""
+    unjudged: int | None = None
+    """How many answers count as the worst value because the judge failed on them."""
     needed: int | None = None
     """How many queries would decide, if these do not."""
 

@@ -155,14 +155,17 @@ def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None
     if check.kind not in ("min", "max"):
         scored = _list_scored(baseline, check.metric, queries)
         queries = list_newly_silent(candidate, baseline, check.metric, queries)
-    counts = dict(count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries))
-    reason = check.reason
-    if unjudged := count_failed_judgments(raw, check.metric, scored):
-        counts["not judged"] = unjudged
-        reason = reason if len(raw.scores.present(check.metric, scored)[0]) else f"no answer was judged: {reason}"
-    if not counts:
+    silent = count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries)
+    unjudged = count_failed_judgments(raw, check.metric, scored)
+    if not silent and not unjudged:
         return check
-    return replace(check, reason=f"{reason}{describe_silent(counts)}", unanswered=sum(counts.values()))
+    counts = {**silent, "not judged": unjudged} if unjudged else silent
+    is_judged = not unjudged or len(raw.scores.present(check.metric, scored)[0]) > 0
+    reason = check.reason if is_judged else f"no answer was judged: {check.reason}"
+    return replace(
+        check, reason=f"{reason}{describe_silent(counts)}", unanswered=sum(silent.values()) or None,
+        unjudged=unjudged or None,
+    )  # fmt: skip
 
 
 def _list_scored(baseline: Evaluation | None, metric: str, queries: Sequence[str] | None) -> Sequence[str]:

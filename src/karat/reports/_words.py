@@ -134,7 +134,8 @@ def describe_rule(check: CheckRow) -> str:
     """
     compared = "" if check.total is None else f", on {check.n:,} of {check.total:,}"
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
-    return _describe_limit(check) + compared + unanswered
+    unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
+    return _describe_limit(check) + compared + unanswered + unjudged
 
 
 def _describe_limit(check: CheckRow) -> str:

@@ -189,6 +189,9 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
         Count | None,
         Meta(description="How many answers count as the worst value because they were refused, or say nothing."),
     ] = None
+    unjudged: Annotated[
+        Count | None, Meta(description="How many answers count as the worst value because the judge failed on them.")
+    ] = None
     needed: Annotated[
         Count | None,
         Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),

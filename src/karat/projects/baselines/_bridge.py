@@ -51,25 +51,23 @@ def bridge_judges(
     # Baselines need no judges for anything else.
     from karat.projects.judging import choose_judges, judge_sample, select_counted
 
+    place = baseline_path(project, baseline)
+    recorded = read_baseline(place) if place.is_file() else None
     answers = read_any_run(run, project.golden)
     before, after = (
         replace(project, config=replace(project.config, judges=read_judges_file(path))) for path in (old, new)
     )
     judges = choose_judges(after, names)
+    if recorded is not None and not names:  # a judge that the baseline does not have has nothing to move
+        judges = [judge for judge in judges if judge.measure in recorded.evaluation.scores.measures] or judges
     asked = {trace.query for trace in answers.traces}
-    counted = set().union(*(select_counted(project, judge.name, asked) for judge in judges))
-    with_refusals = any(judge.name == "refusal" for judge in judges)
-    answered = {trace.query for trace in answers.traces if _is_answer(trace) and (with_refusals or not trace.refused)}
-    sampled = _draw(answered & counted, run, count, seed)
+    counted = {judge.name: select_counted(project, judge.name, asked) for judge in judges}
+    sampled = _draw(answers.traces, counted, run, count, seed)
     sides = [judge_sample(own, judges, answers, sampled, progress=progress) for own in (before, after)]
     judges = [judge for judge in judges if len({side.fingerprints[judge.name] for side in sides}) > 1]
     if not judges:
         raise UsageError("both judges are the same: there is nothing to bridge")
-    place = baseline_path(project, baseline)
-    recorded = read_baseline(place) if place.is_file() else None
-    sides = [
-        side.select({judge.name: select_counted(project, judge.name, sampled) for judge in judges}) for side in sides
-    ]
+    sides = [side.select(counted) for side in sides]
     rows = [_compare(project, judge, sides, recorded, len(sampled)) for judge in judges]
     if output is not None:
         _write_moved(recorded, judges, sides, output)
@@ -86,14 +84,21 @@ def bridge_judges(
     )
 
 
-def _is_answer(trace: Trace) -> bool:
-    return not is_blank(trace.answer) and not trace.error
-
-
-def _draw(answered: Collection[str], path: Path, count: int, seed: int) -> set[str]:
+def _draw(
+    traces: Sequence[Trace], counted: Mapping[str, Collection[str]], path: Path, count: int, seed: int
+) -> set[str]:
+    """Return queries whose answers count in the measure of a judge, at random; refused ones if a judge is for them."""
+    answered = sorted(
+        {
+            trace.query
+            for trace in traces
+            if not (is_blank(trace.answer) or trace.error or (trace.refused and "refusal" not in counted))
+            and any(trace.query in own for own in counted.values())
+        }
+    )
     if not answered:
         raise InputError("no question of the run has an answer", source=str(path))
-    return set(random.Random(seed).sample(sorted(answered), min(count, len(answered))))  # noqa: S311 (no secret)
+    return set(random.Random(seed).sample(answered, min(count, len(answered))))  # noqa: S311 (no secret)
 
 
 def _compare(
