@@ -171,11 +171,11 @@ def test_failures_of_the_model_fail_their_question_only() -> None:
 
 
 def test_a_spent_budget_fails_what_is_left(server: ModelServer) -> None:
-    """It is never exceeded, and a question that was not asked counts as failed."""
-    run = ask(server, calls=1)
+    """It is never exceeded, also by the call that finds out how to ask; a question that was not asked has failed."""
+    run = ask(server, calls=2)
     assert len(server.requests) == 1
     assert [bool(trace.error) for trace in run.traces] == [False, True]
-    assert "the budget of 1 calls is spent" in run.traces[1].error
+    assert "the budget of 2 calls is spent" in run.traces[1].error
 
 
 def test_it_is_configured_and_described_without_secrets(
