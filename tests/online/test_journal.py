@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_counted_and_not_raised(tmp_path: Path, caplog
     journal = Journal(tmp_path / "good", segment_bytes=2 * HEADER)
     assert journal.append(b"x")
     assert not journal.append(bytes(HEADER))
-    (path,) = (tmp_path / "good").glob("*.seg")
+    path = min((tmp_path / "good").glob("*.seg"))  # there may be a second one already, for what comes next
     assert (header := read_header(path.read_bytes())) is not None
     assert header.dropped == {"too_large": 1}
     journal.close()
@@ -115,11 +115,11 @@ def test_a_signal_in_the_middle_of_a_record(tmp_path: Path) -> None:
     journal = Journal(tmp_path, segment_bytes=1 << 22)
     inside: list[bytes] = []
 
-    def handle(_: int, __: FrameType | None) -> None:
+    def handle(_: int, frame: FrameType | None) -> None:
         record = b"inside %d" % len(inside)
         assert journal.append(record)
         inside.append(record)
-        if len(inside) % 2:
+        if len(inside) % 2 and frame and Path(frame.f_code.co_filename).name in ("_journal.py", "_segment.py"):
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, handle)
@@ -134,8 +134,6 @@ def test_a_signal_in_the_middle_of_a_record(tmp_path: Path) -> None:
                     accepted.append(b"outside %d" % number * 50)
             except KeyboardInterrupt:
                 continue
-    except KeyboardInterrupt:
-        pass
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -122,7 +122,8 @@ def list_failure_kinds(document: DecisionDocument, show: Callable[[str], str]) -
     """
     kinds: dict[str, list[str]] = {}
     for failure in document.failures:
-        kinds.setdefault(_name_kind(failure.reasons[0]), []).append(failure.query)
+        kind = _name_kind(failure.reasons[0]) if failure.reasons else "no reason given"
+        kinds.setdefault(kind, []).append(failure.query)
     return [f"{show(kind)}: {len(queries):,} ({_list(queries, show, _EXAMPLES)})" for kind, queries in kinds.items()]
 
 
