@@ -161,9 +161,12 @@ def test_hostile_values_in_a_sample(tmp_path: Path) -> None:
             raise RuntimeError
 
     with online.open(tmp_path / "karat.db", sample=0.5) as log:
-        log.record("q", session=Evil())
-        log.record("q", error=Evil())
-        log.feedback("impression", session="s", query=Evil())
+        ids = [
+            log.record("q", session=Evil()),
+            log.record("q", error=Evil()),
+            log.feedback("impression", session="s", query=Evil()),
+        ]
+    assert len(set(ids)) == 3, "the host gets its ids, whatever becomes of the records"
 
 
 def test_a_log_is_closed_though_another_ingester_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ class Sink(Protocol):
         ...
 
     def warn(self, what: str, error: Exception) -> None:
-        """Say that something cannot be understood."""
+        """Warn of something that cannot be understood."""
         ...
 
 

@@ -135,7 +135,7 @@ class Log:
 
     @contextmanager
     def session(self, session: Any, user: Any = None) -> Iterator[None]:
-        """Give all queries and feedback in a block a session and a user, in this thread or task only."""
+        """Set the session and the user of all queries and feedback in a block, in this thread or task only."""
         token = _session.set((session, user))
         try:
             yield
@@ -200,7 +200,7 @@ class Log:
         self._journal.append(payload)
 
     def warn(self, what: str, error: Exception) -> None:
-        """Say once, in the host's log, that something that was recorded could not be understood."""
+        """Warn once, in the host's log, of something that was recorded and could not be understood."""
         if what not in self._warned:
             self._warned.add(what)
             _logger.warning("%s of a query cannot be recorded: %s", what, error)
