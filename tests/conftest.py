@@ -62,17 +62,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     The slowest come first, by the seconds that their marks give. Those that need an environment beside .venv come after
     all other slow ones: pip may still be making it.
     """
-    quick = [item for item in items if item.get_closest_marker("slow") is None]
-    slow = sorted((item for item in items if item.get_closest_marker("slow")), key=find_turn)
+    quick = [item for item in items if not is_long(item)]
+    slow = sorted(filter(is_long, items), key=find_turn)
     groups = [list(group) for _, group in groupby(slow, key=lambda item: (find_turn(item), item.path))]
     items[:] = deal(groups, quick, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether a test has to begin early, or a core would wait for it at the end."""
+    return any(item.get_closest_marker(name) for name in ("slow", "early"))
 
 
 def find_turn(item: pytest.Item) -> float:
     """Return what slow tests are sorted by."""
     if "python_of" in getattr(item, "fixturenames", ()):
         return 1
-    return -max(mark.args[0] if mark.args else 0 for mark in item.iter_markers("slow"))
+    marks = (mark for name in ("slow", "early") for mark in item.iter_markers(name))
+    return -max(mark.args[0] if mark.args else 0 for mark in marks)
 
 
 def pytest_collection_finish() -> None:

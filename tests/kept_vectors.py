@@ -1,7 +1,8 @@
 """Vectors of the built-in model that outlive a test session.
 
 To embed the texts of the hotel takes half a minute of CPU time. Their vectors stay beside the packages that all clones
-share (``scripts/setup``), which have a folder for each lock file, under a name that changes with the code that embeds.
+share (``scripts/setup``), which have a folder for each lock file, or in a .venv that has its own packages, under a name
+that changes with the code that embeds.
 ``tests/systems/embed/test_kept_vectors.py`` embeds some of the texts again in every session.
 """
 
@@ -18,12 +19,13 @@ MODEL = ("_embedder", "_forward", "_granite", "_onnx", "_pack", "_protobuf", "_w
 """The modules of ``karat.systems.embed`` that decide what the built-in model's vectors are."""
 
 
-def find_kept(shared: Path = ROOT / ".venv" / ".shared") -> Path:
+def find_kept(environment: Path = ROOT / ".venv") -> Path:
     """Return where the vectors of this code are, or would be, kept."""
+    shared = environment / ".shared"
     digest = hashlib.sha256()
     for name in MODEL:
         digest.update((ROOT / "src" / "karat" / "systems" / "embed" / f"{name}.py").read_bytes())
-    return shared / f"vectors-{digest.hexdigest()[:16]}.sqlite"
+    return (shared if shared.is_dir() else environment) / f"vectors-{digest.hexdigest()[:16]}.sqlite"
 
 
 def lay_out(kept: Path, cache: Path) -> None:

@@ -9,6 +9,7 @@ standard streams of whoever asked, and runs the module as ``python -m`` does. Wh
 from __future__ import annotations
 
 import array
+import atexit
 import json
 import os
 import runpy
@@ -123,6 +124,8 @@ def _run(request: dict[str, object], save: Callable[[], None]) -> NoReturn:
     assert isinstance(arguments, list)
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
+    atexit._clear()  # what is registered is for the end of the warm process
+    atexit.register(save)  # karat ends the process itself, and runs what is registered
     code = 1
     try:
         os.chdir(str(request["folder"]))

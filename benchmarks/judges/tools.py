@@ -1,6 +1,8 @@
-"""One tool a process: judges the faithfulness of some answers: ``python tools.py TOOL ADDRESS ANSWERS AT_ONCE``.
+"""One tool a process: judges the faithfulness of some answers: ``python tools.py TOOL``.
 
-It prints the values and the CPU seconds of judging as JSON, without those of imports and of the first answer.
+It reads lines of an address, a number of answers and how many at once. For each it judges one answer, says that it is
+ready, waits for an empty line, and prints the values and the CPU seconds of judging as JSON: those of imports and of
+the first answer do not count. To a line ``formulas`` it prints what its formulas make of fixed verdicts.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import formulas
 
 Judge = Callable[[int, int], list[float | None]]
 """Judges so many answers, so many at once."""
@@ -122,14 +126,18 @@ def cpu() -> float:
 def main() -> None:
     warnings.simplefilter("ignore")
     os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
-    tool, address, count, at_once = globals()[sys.argv[1]], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    judge: Judge = tool(address)
-    judge(1, 1)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    start = cpu()
-    values = judge(count, at_once)
-    print(json.dumps({"seconds": cpu() - start, "values": values}), flush=True)
+    tool = globals()[sys.argv[1]]
+    while task := sys.stdin.readline().split():
+        if task == ["formulas"]:
+            print(json.dumps(getattr(formulas, f"compute_{sys.argv[1]}")()), flush=True)
+            continue
+        judge: Judge = tool(task[0])
+        judge(1, 1)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        start = cpu()
+        values = judge(int(task[1]), int(task[2]))
+        print(json.dumps({"seconds": cpu() - start, "values": values}), flush=True)
 
 
 if __name__ == "__main__":

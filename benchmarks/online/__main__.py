@@ -3,7 +3,9 @@
 ``./scripts/bench online`` logs queries with ten hits through karat, a SQLite commit for each, a queue in memory, and
 OpenTelemetry's batch processor: one after the other, one a millisecond, and that beside a thread that computes. Then
 hosts are killed, and their records counted. ``--quick`` takes a twentieth. Times depend on the machine and on what else
-it does: run it alone. The last lines say what karat's ingester stores for each CPU second.
+it does: run it alone, and see the first row of each load, which logs nothing: a loop of ten microseconds. The last
+lines say what karat's ingester stores for each CPU second. ``--day 1000000`` stores a day of so many queries instead,
+and reads its statistics.
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TRACING = HERE.parents[1] / ".venv-tracing" / "bin" / "python"
+NOISE = "nothing"
 NAMES = {
+    NOISE: "nothing at all (the machine's own noise)",
     "karat": "karat",
     "sqlite": "SQLite, a commit each",
     "queue": "queue in memory",
     "opentelemetry": "OpenTelemetry, batches",
 }
+TOOLS = [name for name in NAMES if name != NOISE]
 LOADS = {"hot": "one after the other", "paced": "one a millisecond", "beside": "beside a busy thread"}
 LIMITS = {"hot": 50, "paced": 100, "beside": 150}
 """What karat promises for the 99th percentile, in microseconds."""
@@ -55,7 +60,7 @@ def compare_times(tools: list[str], tracing: str, counts: dict[str, int]) -> Non
     print("| tool | load | p50 us | p99 us | p99.9 us | CPU us | promised p99 |")
     print("|---|---|---|---|---|---|---|")
     for load, label in LOADS.items():
-        for tool in tools:
+        for tool in (NOISE, *tools):
             with tempfile.TemporaryDirectory() as folder:
                 result = run(tool, tracing, load, counts[load], folder)
             times = result["times"]
@@ -124,9 +129,17 @@ def measure_ingester(count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="*", choices=list(NAMES), default=list(NAMES))
+    parser.add_argument("--only", nargs="*", choices=TOOLS, default=TOOLS)
     parser.add_argument("--tracing", default=str(TRACING), help="a Python with opentelemetry-sdk")
+    parser.add_argument(
+        "--day", type=int, metavar="N", help="only store and read a day of N queries, and one of N / 10"
+    )
     options = parser.parse_args()
+    if options.day:
+        from day import compare_days
+
+        compare_days(options.day)
+        return
     share = 20 if options.quick else 1
     compare_times(
         options.only, options.tracing, {"hot": 40_000 // share, "paced": 5000 // share, "beside": 5000 // share}

@@ -25,6 +25,8 @@ WEIGHTS = {"bm25": 0.4, "dense": 0.6}
 TEXT = "how do I reset the wifi password in room 12, query {}"
 COUNT = struct.Struct("<Q")
 BOARD = "returned"
+TURNS = 400
+"""About ten microseconds."""
 
 
 class Tool(Protocol):
@@ -37,6 +39,20 @@ class Tool(Protocol):
     def close(self) -> None:
         """Write what is left."""
         ...
+
+
+class Nothing:
+    """No log: a loop of some microseconds, which shows how much the times of the others are the machine's own noise."""
+
+    def __init__(self, folder: Path) -> None:
+        pass
+
+    def log(self, number: int) -> None:
+        for _ in range(number, number + TURNS):
+            pass
+
+    def close(self) -> None:
+        pass
 
 
 class Karat:
@@ -191,7 +207,13 @@ class OpenTelemetry:
         return texts
 
 
-TOOLS: dict[str, Any] = {"karat": Karat, "sqlite": Sqlite, "queue": Queue, "opentelemetry": OpenTelemetry}
+TOOLS: dict[str, Any] = {
+    "nothing": Nothing,
+    "karat": Karat,
+    "sqlite": Sqlite,
+    "queue": Queue,
+    "opentelemetry": OpenTelemetry,
+}
 
 
 def measure(tool: Tool, load: str, count: int) -> dict[str, Any]:

@@ -7,7 +7,9 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -32,6 +34,15 @@ def main(arguments: Sequence[str]) -> object:
 
 def make_set(size: int = 12, **fields: Any) -> GoldenSet:
     """A golden set whose query q01 is answered by d01, and so on; its categories take turns."""
+    return _make_set(size, **fields) if fields else _plain_set(size)
+
+
+@cache
+def _plain_set(size: int) -> GoldenSet:
+    return _make_set(size)  # the same value each time, which remembers its fingerprint
+
+
+def _make_set(size: int, **fields: Any) -> GoldenSet:
     ids = [f"{i:02}" for i in range(1, size + 1)]
     defaults: dict[str, Any] = {
         "name": "turns",
@@ -112,3 +123,28 @@ def accept(folder: Path, run: Path, *, policy: str | None = None) -> Path:
     taken = gate_run(project, read_any_run(run, project.golden), policy=policy, alone=True).evaluation
     write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline.json")
     return folder / "baseline.json"
+
+
+_GATED: dict[tuple[object, ...], dict[str, bytes]] = {}
+
+
+def make_gated_project(
+    folder: Path, places: Sequence[int], toml: str = "", *, system: Mapping[str, Any] | None = None
+) -> GoldenSet:
+    """Make a project with a query for each place, a run "old" with the relevant documents there, and its baseline.
+
+    What karat makes of the same arguments is made once in a session: it takes longer than most tests that need it.
+    """
+    golden_set = make_set(len(places))
+    key = (*places, toml, repr(system))
+    if key not in _GATED:
+        with TemporaryDirectory() as name:
+            made = Path(name)
+            make_project(made, toml, golden_set=golden_set)
+            accept(made, make_run(made, golden_set, places, "old", system=system))
+            files = (path for path in made.rglob("*") if path.is_file())
+            _GATED[key] = {str(path.relative_to(made)): path.read_bytes() for path in files}
+    for name, content in _GATED[key].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return golden_set

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -71,14 +72,22 @@ class Described:
         return self.parts
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with two runs: b has three queries later than a, one earlier, and one that it does not find."""
-    golden.write(golden_set(), tmp_path / "set")
-    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10", "R@1"]\n')
+    made = tmp_path_factory.mktemp("compare")
+    golden.write(golden_set(), made / "set")
+    (made / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10", "R@1"]\n')
+    save(made / "a.jsonl", Described(finder(late=[0]), size=256, kind="x"))
+    save(made / "b.jsonl", Described(finder(late=[1, 2, 3], never=[5]), size=384, kind="x"))
+    return made
+
+
+@pytest.fixture
+def folder(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a copy of the project."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    save(tmp_path / "a.jsonl", Described(finder(late=[0]), size=256, kind="x"))
-    save(tmp_path / "b.jsonl", Described(finder(late=[1, 2, 3], never=[5]), size=384, kind="x"))
     return tmp_path
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set, signed
+from cli.gate_project import TOML, accept, edited, make_gated_project, make_project, make_run, make_set, signed
 from karat import golden
 from karat.cli import main
 from karat.core import Document, InputError, Judgment, Query, Target
@@ -32,8 +32,7 @@ SYSTEM = {"kind": "test", "chunk": {"size": 512}}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of twelve queries, whose baseline found every document first."""
-    golden_set = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old", system=SYSTEM))
+    make_gated_project(tmp_path, [1] * 12, system=SYSTEM)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

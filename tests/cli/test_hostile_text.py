@@ -15,8 +15,9 @@ import pytest
 import karat.cli
 from cli.gate_project import accept, main, make_run
 from karat import golden, online
-from karat.cli import _golden, _judge, _main, _online
+from karat.cli import _golden, _judge, _main, _online, _shadow
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.online._shadow_records import ShadowDraft
 
 COMMANDS = (
     "##[add-mask]the",
@@ -132,8 +133,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(8):
             log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i), error=hostile(i))
     (folder / "##[live].db.journal" / "##[add-mask]x.seg").write_bytes(b"::error::broken")
+    (folder / "shadowed.py").write_text(
+        f"def one(query, k):\n    return [{hostile(1, 'd')!r}, 'a']\n\n\n"
+        "def two(query, k):\n    if '0' in query:\n"
+        f"        raise ValueError({hostile(2, ACTING)!r})\n    return ['a', query]\n"
+    )
     with online.open(folder / "##[kept].db", keep_ids=True) as log:
         for i in range(8):
+            draft = ShadowDraft(f"s{i}", 1.5 + i, hostile(1, ACTING), hostile(i))
+            draft.control, draft.treatment, draft.systems = (hostile(i, "d"), "a"), ("a", hostile(i)), (hostile(i),) * 2
+            log.write(draft)
             log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i))
             log.feedback("validate_useful", session=hostile(i), document=hostile(i, "d"))
     online.ingest(folder / "##[kept].db")
@@ -205,7 +214,21 @@ LINES = [
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
     ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
+    ["shadow", "replay", "##[kept].db", "--golden", "set", "--control", "shadowed:one", "--treatment", "shadowed:two",
+     "--feature", f"{hostile(3)}{ACTING}"],
+    ["shadow", "report", "##[kept].db", "--golden", "set", "--html", "##[shadow].html"],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
+    ["flag", "set", "rerank", "--percent", "5", "--reason", f"{hostile(1)}{ACTING}", "--author", hostile(0),
+     "--override", f"{hostile(2)}=treatment", "--store", "##[kept].db"],
+    ["flag", "set", "##[add-mask]key", "--reason", "x", "--store", "##[kept].db"],
+    ["flag", "list", "--store", "##[kept].db"],
+    ["flag", "history", "##[add-mask]x", "--store", "##[kept].db"],
+    ["trial", "start", "rerank", "--measure", f"{hostile(1)}{ACTING}", "--guardrail", hostile(2),
+     "--store", "##[kept].db"],
+    ["trial", "plan", "##[none].json", "--measure", "##[add-mask]x"],
+    ["trial", "status", "##[add-mask]x", "--store", "##[kept].db"],
+    ["trial", "record", "##[add-mask]x", "##[none].json", "--store", "##[kept].db"],
+    ["trial", "list", "--store", "##[kept].db"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],
@@ -255,6 +278,7 @@ def test_every_verb_is_tried() -> None:
     tried = {line[0] for line in LINES} | {"experiments"}
     assert set(_main._VERBS) - NO_TEXT <= tried
     assert {f"judge {verb}" for verb in _judge._VERBS} <= {" ".join(line[:2]) for line in LINES}
+    assert {f"shadow {verb}" for verb in _shadow._VERBS} <= {" ".join(line[:2]) for line in LINES}
     assert {f"online {verb}" for verb in _online._VERBS} <= {" ".join(line[:2]) for line in LINES}
     assert {f"golden {verb}" for verb in _golden._VERBS} - {"golden merge"} <= {" ".join(line[:2]) for line in LINES}
 

@@ -393,6 +393,7 @@ for folder in locked:
 """
 
 
+@pytest.mark.slow
 def test_a_folder_without_the_right_to_write(tmp_path: Path, environment: dict[str, str]) -> None:
     """One that may not be written, and one that may not even be entered: told before anything is written."""
     with tempfile.TemporaryDirectory() as open_to_all:

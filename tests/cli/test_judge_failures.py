@@ -68,6 +68,32 @@ def test_judges_that_judge_nothing_end_with_3(
     assert not (more and server.requests)
 
 
+@pytest.mark.parametrize(
+    ("more", "reason"), [("", "the judge's reply cannot be used"), ("calls = 1\n", "not asked: the budget is spent")]
+)
+def test_a_preference_or_a_pool_that_nobody_judged_ends_with_3(
+    folder: Path, capsys: pytest.CaptureFixture[str], more: str, reason: str
+) -> None:
+    """With one message, and without a file of grades that has none."""
+    pair = {"query": "q1", "query_text": "Is fact 1 true?", "document": "d1", "text": "Fact 1 is true.", "grade": None}
+    (folder / "pool.jsonl").write_text(json.dumps(pair) + "\n")
+    with serve(lambda _: "It is great!") as server:
+        for system in ("Good", "Liar"):
+            configure(folder, name_model(server, more), system)
+            assert main(["eval", "."]) == 0
+        runs = sorted(map(str, (folder / "runs").glob("*.jsonl")))
+        capsys.readouterr()
+        assert main(["judge", "prefer", *runs, "--json", "--no-cache"]) == 3
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert f"no question could be judged: 12 {reason}" in printed.err
+        assert main(["golden", "judge", "pool.jsonl", "-o", "graded.jsonl", "--json", "--no-cache"]) == 3
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert f"no pair could be graded, and nothing was written: 1 {reason}" in printed.err
+    assert not (folder / "graded.jsonl").exists()
+
+
 def misquote(request: Request) -> Any:
     """Support every claim by words that no text has."""
     reply = obey(request)

@@ -92,6 +92,7 @@ def harsh(request: Request) -> Any:
     return reply
 
 
+@pytest.mark.slow
 def test_a_baseline_moves_to_another_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the mean difference on a sample, with its interval; later runs are compared on the sample alone."""
     rule = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.9, non_inferior = true }]\n'

@@ -17,7 +17,7 @@ from cli.gate_project import main
 from karat.core import Provenance, Scores
 from karat.evaluation import Evaluation
 from karat.gate import Policy, Rule, decide, describe_uncertainty, find_uncertainty
-from karat.reports import render_markdown
+from karat.reports import render_html, render_latex, render_markdown
 from karat.schema import DecisionDocument, from_plain
 from karat.stats import correct_difference, correct_mean
 
@@ -103,6 +103,10 @@ def test_both_numbers_are_shown_wherever_a_judge_is_corrected(folder: Path, caps
     assert any(both in caveat for caveat in document["caveats"])
     page = render_markdown(from_plain(document, DecisionDocument))
     assert f"{row['mean']:.4f} (by labels {corrected:.4f})" in page
+    typed = from_plain(document, DecisionDocument)
+    low, high = (round(row["by_labels"][end], 4) for end in ("low", "high"))
+    assert f'"labels":[{round(corrected, 4)},{low},{high},60]' in render_html(typed)
+    assert f"By people's labels, and not by the judge alone: Faithfulness {corrected:.4f}." in render_latex(typed)
     assert main(["eval", ".", "--run", str(run), "-m", "Faithfulness"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["Faithfulness", f"{row['mean']:.4f}", f"{COUNT}/{COUNT}"]

@@ -46,7 +46,8 @@ def test_a_machine_grades_a_pool_and_never_a_row_of_a_person(folder: Path, capsy
     ]
     assert main(["golden", "judge", "pool.jsonl", "--by", "overlap", "-o", "graded.jsonl"]) == 2
     assert main(["golden", "judge", "pool.jsonl", "--by", "overlap", "-o", "again.jsonl"]) == 0
-    assert "it gives people's grade to one text of five" in capsys.readouterr().out
+    honest = "it gives people's grade to 0.195 (0.176 to 0.215) of texts, far from the 0.80 that agent asks for"
+    assert honest in capsys.readouterr().out
     rule = '[gate]\nextends = "none"\nrules = [{ metric = "RR@10", min = 0.5 }]\n'
     configure(folder, gate=rule)
     capsys.readouterr()
@@ -56,7 +57,7 @@ def test_a_machine_grades_a_pool_and_never_a_row_of_a_person(folder: Path, capsy
     assert "2 judgments are a machine's (bootstrapped)" in printed.err
     caveat = f"of {COUNT + 2} judged pairs were judged by a machine (bootstrapped), and by no person"
     assert main(["check", ".", "--json"]) == 0
-    assert f"1 {caveat}; 1 of them by words alone, which give people's grade to one text" in capsys.readouterr().out
+    assert f"1 {caveat}; 1 of them by words alone, which give people's grade to 0.195" in capsys.readouterr().out
     person = {"query": "q1", "document": "d2", "grade": 1, "annotator": "ana"}
     (folder / "ana.jsonl").write_text(json.dumps(person) + "\n")
     assert main(["golden", "merge", "set", "ana.jsonl", "--in-place"]) == 0
@@ -138,9 +139,32 @@ def test_texts_that_are_not_in_their_documents_are_told(folder: Path, capsys: py
     note = "12 hits of 12 queries have a text that is not in the document, and judges believe such texts: 'q0', 'q1', "
     rule = '[gate]\nextends = "none"\nrules = [{ metric = "RR@10", min = 0.5 }]\n'
     configure(folder, system="Liar", gate=rule)
-    for verb in ("eval", "judge", "gate"):
-        assert main([verb, "."]) == 0
-        assert note in capsys.readouterr().out
+    for verb, code in (("eval", 0), ("judge", 0), ("gate", 1)):
+        assert main([verb, "."]) == code
+        out = capsys.readouterr().out
+        assert note in out
+    assert "12 of 12 queries have 12 hits with a text that is not in the document: q0, q1, q2, q3, q4 ...;" in out
+    assert "FAIL by policy karat.toml: 1 of 4 checks failed" in out  # all rules hold, and the texts are invented
+    off = f"{rule}operations = {{ texts = false }}\n"
+    configure(folder, system="Liar", gate=off)
+    assert main(["gate", "."]) == 0
+    assert "the operational rule 'texts' is switched off by [gate.operations]" in capsys.readouterr().out
     configure(folder, system="Good", gate=rule)
     assert main(["eval", "."]) == 0
     assert "that is not in the document" not in capsys.readouterr().out
+
+
+def test_hits_without_a_text_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge sees nothing of them, and finds no support for what may well be right."""
+    lines = (
+        "from karat import Answer, Hit",
+        "class Good:",
+        "    def answer(self, query, k):",
+        "        return Answer('Yes.', [1], [Hit('d0', 1.0, content='Fact 0 is true.'), Hit('elsewhere', 0.5)])",
+    )
+    (folder / "answering.py").write_text("\n".join(lines) + "\n")
+    assert main(["eval", "."]) == 0
+    capsys.readouterr()
+    assert main(["judge", "."]) == 0
+    told = "caveat: 12 hits have no text that is known, so that judges see nothing of them ('q0', 'q1', "
+    assert told in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 
 from cli.answering_project import COUNT, configure, enter_project, name_model, write_scores
 from cli.gate_project import main
-from judges.model_server import serve
+from judges.model_server import obey, serve
 
 COUNTED = COUNT - 1
 
@@ -48,13 +48,34 @@ def test_all_verbs_count_the_same_answers(run: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_dry_run_counts_what_would_be_asked(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two calls for each answer, and none for a refusal, whatever it says."""
+    """Two calls for each answer, and none for a refusal, nor for an answer to a question that has none.
+
+    One more finds out how the server gives JSON, until that is known.
+    """
     text = run.read_text().replace('"answer":"Fact 1 is true."', '"answer":"I do not know.","refused":true')
     assert text != run.read_text()
     run.write_text(text)
-    with serve(lambda _: "") as server:
+    with serve(obey) as server:
+        configure(Path.cwd(), name_model(server))
+        for probes in (1, 0):
+            capsys.readouterr()
+            assert main(["judge", str(run), "-j", "faithfulness", "--dry-run", "--json"]) == 0
+            assert json.loads(capsys.readouterr().out)["spending"]["calls"] == 2 * (COUNTED - 1) + probes
+            assert bool(server.requests or server.probed) == (not probes)
+            assert main(["judge", str(run), "-j", "refusal"]) == 0
+
+
+def test_an_answer_to_a_question_without_one_is_not_sent(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its verdict would not count, and costs money; the judge of refusals is asked about it, and counts it as 0."""
+    with serve(obey) as server:
         configure(Path.cwd(), name_model(server))
         capsys.readouterr()
-        assert main(["judge", str(run), "-j", "faithfulness", "--dry-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["spending"]["calls"] == 2 * (COUNT - 1)
-    assert not server.requests
+        assert main(["judge", str(run), "-j", "faithfulness"]) == 0
+        assert len(server.requests) == 2 * COUNTED
+        assert not any("fact 0" in request.message for request in server.requests)
+        assert "Faithfulness: 1 answer to questions that have none is not judged" in capsys.readouterr().out
+        server.requests.clear()
+        assert main(["judge", str(run), "-j", "refusal", "--json"]) == 0
+        assert len(server.requests) == COUNT
+    (row,) = json.loads(capsys.readouterr().out)["measures"]
+    assert (row["scored"], row["mean"], row["spared"]) == (COUNT, pytest.approx(COUNTED / COUNT), 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,24 @@ from karat.stats.trust import measure_agreement
 COUNT = 200
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a run of 200 answers."""
+    folder = tmp_path_factory.mktemp("trust")
+    with pytest.MonkeyPatch.context() as patch:
+        enter_project(folder, patch, COUNT)
+        assert main(["eval", "."]) == 0
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A run with 200 answers, in the current folder."""
-    folder = enter_project(tmp_path, monkeypatch, COUNT)
-    assert main(["eval", "."]) == 0
-    capsys.readouterr()
-    (path,) = (folder / "runs").glob("*.jsonl")
+def run(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The run, in a copy of the project, which is the current folder."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "answering", raising=False)
+    (path,) = (tmp_path / "runs").glob("*.jsonl")
     return path
 
 
@@ -50,6 +63,7 @@ def calibrate(capsys: pytest.CaptureFixture[str], rows: list[dict[str, Any]], *o
     return from_plain(json.loads(capsys.readouterr().out), CalibrationReport)
 
 
+@pytest.mark.slow
 def test_labels_of_people_say_how_far_a_judge_can_be_trusted(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Drawn, labelled by two people, and held against the judge; every number is that of the library."""
     truth, scores = draw_world()

@@ -19,6 +19,7 @@ import click
 import pytest
 
 import karat
+from each import each
 from in_process import run_karat
 from karat.cli._main import _SECTIONS, _VERBS, cli
 from karat.cli._table import escaped, printable, render
@@ -49,8 +50,9 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
     """Return the top-level packages that a command imports."""
-    code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
-    code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
+    code = f"import sys; sys.argv = {['karat', *arguments]!r}\nimport karat.cli\n"
+    code += "try: karat.cli.main()\nexcept SystemExit: pass\n"
+    code += "print('MODULES', *{name.split('.')[0] for name in sys.modules})"
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True
     )
@@ -80,7 +82,7 @@ def test_version() -> None:
     )
 
 
-@pytest.mark.parametrize("verb", ["", *_VERBS])
+@each("verb", ["", *_VERBS])
 def test_help_shows_an_example_whose_options_exist(verb: str) -> None:
     """The help of every verb has an example, and what it shows can be typed."""
     command = cli.get_command(click.Context(cli), verb) if verb else cli
@@ -122,7 +124,7 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
         "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
         "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-        "Live": ("online", "harvest"),
+        "Live": ("online", "shadow", "harvest", "flag", "trial"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
@@ -132,9 +134,8 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
     """A new verb, which is a module with a command of its name, cannot be forgotten."""
     folder = Path(karat.__file__).parent / "cli"
     commands = [file.stem for file in folder.glob("_*.py") if "\ndef command(" in file.read_text()]
-    verbs = {
-        stem[1:].replace("_", "-") for stem in commands if not stem.startswith(("_golden_", "_judge_", "_online_"))
-    }
+    parts = ("_flag_", "_golden_", "_judge_", "_online_", "_shadow_")
+    verbs = {stem[1:].replace("_", "-") for stem in commands if not stem.startswith(parts)}
     assert verbs == {verb for section in _SECTIONS.values() for verb in section} == set(_VERBS)
 
 
@@ -188,6 +189,7 @@ def test_a_full_disk_is_an_error(files: Path) -> None:
     assert process.stderr == "karat: standard output: cannot be written: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_closed_standard_streams_are_no_traceback(files: Path) -> None:
     """A process without standard output or input still ends in order."""
     assert shell("karat score qrels.txt run.txt >&-", files).stderr == ""
@@ -220,6 +222,7 @@ def test_an_interrupt_is_no_traceback(files: Path) -> None:
     process.stderr.close()
 
 
+@pytest.mark.slow
 def test_any_encoding_of_the_terminal_will_do(files: Path) -> None:
     """Ids that the terminal's encoding lacks are escaped, in the table and in messages."""
     (files / "qrels.txt").write_text("\u95ee 0 d1 1\n")

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import karat
+from each import each
 from karat.cli._main import cli
 from karat.core import MEASURES
 
@@ -29,7 +30,7 @@ def test_every_measure_is_listed_once() -> None:
         assert all(alias in line for alias in definition.aliases)
 
 
-@pytest.mark.parametrize("definition", list(MEASURES), ids=lambda definition: definition.name)
+@each("definition", list(MEASURES), ids=lambda definition: definition.name)
 def test_every_measure_is_explained(definition: Any) -> None:
     """The explanation has the summary, every parameter with its default, and the aliases."""
     text = printed(definition.name.lower())

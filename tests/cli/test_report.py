@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.gate_project import accept, make_project, make_run, make_set
+from cli.gate_project import make_gated_project, make_run, make_set
 from karat import golden
 
 VERB = "report"
@@ -31,8 +31,7 @@ def outside_of_github(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A run that its gate fails: half of the queries find their document second, a must-pass nothing."""
-    golden_set = make_project(tmp_path, '[gate]\nmust_pass = ["q01"]\n')
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old"))
+    golden_set = make_gated_project(tmp_path, [1] * 12, '[gate]\nmust_pass = ["q01"]\n')
     return make_run(tmp_path, golden_set, [0, *[2] * 6, *[1] * 5])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,20 +40,28 @@ def save(folder: Path, golden: GoldenSet, day: int, *, right: int = 12, **origin
     return path
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with three runs, the second of which is the baseline, an unfinished one and a damaged one."""
-    golden = make_project(tmp_path)
-    save(tmp_path, golden, 1, right=3, commit=COMMITS[0], branch="main", dirty=True)
-    second = save(tmp_path, golden, 2, label="before the reranker", commit=COMMITS[1])
-    save(tmp_path, golden, 3, right=6, commit=COMMITS[1], branch="topic")
-    project = open_project(tmp_path)
+    made = tmp_path_factory.mktemp("runs")
+    golden = make_project(made)
+    save(made, golden, 1, right=3, commit=COMMITS[0], branch="main", dirty=True)
+    second = save(made, golden, 2, label="before the reranker", commit=COMMITS[1])
+    save(made, golden, 3, right=6, commit=COMMITS[1], branch="topic")
+    project = open_project(made)
     evaluation = gate_run(project, read_any_run(second, golden)).evaluation
-    write_baseline(Baseline(evaluation=evaluation, recorded="2026-01-02"), tmp_path / "baseline.json")
-    part = tmp_path / "runs" / "find-2026-01-04-aaaaaaa4.jsonl.part"
+    write_baseline(Baseline(evaluation=evaluation, recorded="2026-01-02"), made / "baseline.json")
+    part = made / "runs" / "find-2026-01-04-aaaaaaa4.jsonl.part"
     part.write_bytes(second.read_bytes()[:-20])
-    (tmp_path / "runs" / "notes.jsonl").write_text("{}\n")
-    os.utime(tmp_path / "runs" / "notes.jsonl", (0, 0))
+    (made / "runs" / "notes.jsonl").write_text("{}\n")
+    os.utime(made / "runs" / "notes.jsonl", (0, 0))
+    return made
+
+
+@pytest.fixture
+def folder(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a copy of the project."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -414,6 +414,7 @@ def test_ids_that_never_meet_are_noticed(cli: Cli, files: Path) -> None:
     assert "no judged document" not in cli("score", "qrels.txt", "good.txt", "-m", "P@1")
 
 
+@pytest.mark.slow
 def test_output_to_a_stream_keeps_what_was_written_before(files: Path) -> None:
     """``-o /dev/stdout`` and ``/dev/stderr`` add to a file that they are redirected to."""
     for stream, redirected in (("/dev/stdout", "> log.txt"), ("/dev/stderr", "2> log.txt")):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.config import ALIASES, Config, EvalConfig, override, read_config, resolve_key
 from karat.core import InputError
 
@@ -48,7 +49,7 @@ def test_the_keys_of_fit_are_understood() -> None:
     assert {resolve_key(alias) for alias in ALIASES} == set(ALIASES.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value", "message"),
     [
         ("pipelin.depth", 5, "there is no table 'pipelin', did you mean 'pipeline'?"),

@@ -7,8 +7,8 @@ import random
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
+from each import each
 from karat.core import GoldenSet, HitList, Judgment, JudgmentTable, Query, Source, Target, Trace, make_trace
 from karat.evaluation import segment_queries
 from karat.golden import describe_questions, identify
@@ -54,7 +54,7 @@ def to_table(judgments: list[Judgment]) -> JudgmentTable:
     )
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_columns_and_objects_are_the_same_set(seed: int) -> None:
     """Everything that is computed from columns is what the objects give: grades, digests, fingerprint, segments."""
     rng = random.Random(seed)

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat.core import MEASURES, Definition, KaratError, Measure, MeasureError, Parameter
 from karat.core._measure import Value
 from strategies import every_measure, quick, thorough
@@ -87,14 +88,14 @@ def test_blanks_and_case_do_not_count(measure: Measure, blanks: str) -> None:
         assert Measure.parse(f"{blanks}{name}{brackets}{cutoff}{blanks}") == measure
 
 
-@pytest.mark.parametrize("measure", every_measure(), ids=str)
+@each("measure", every_measure(), ids=str)
 def test_a_measure_without_parameters_prints_its_name_and_cut_off(measure: Measure) -> None:
     """The canonical form of a plain measure has no brackets."""
     assert re.fullmatch(r"\w+(@[\d.]+)?", str(measure))
     assert repr(measure) == f"Measure('{measure}')"
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "canonical"),
     [
         ("ndcg@10", "nDCG@10"),
@@ -150,7 +151,7 @@ def test_of_takes_an_alias_and_the_other_spelling_of_a_gain() -> None:
     assert Measure.of("NDCG", 10.0, {"gain": "exp"}) == expected
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda definition: definition.name)
+@each("definition", DEFINITIONS, ids=lambda definition: definition.name)
 def test_aliases_mean_the_measure(definition: Definition) -> None:
     """Every alias, in any case, finds the definition."""
     for name in (definition.name, *definition.aliases):
@@ -197,7 +198,7 @@ PRINTED_OTHERWISE = {"NumRelRet": "NumRelRet"}
 CUTOFFS = {"required": "@10", "recall": "@0.1"}
 
 
-@pytest.mark.parametrize("name", sorted(set(ir_measures.measures.registry) - NOT_SHARED))
+@each("name", sorted(set(ir_measures.measures.registry) - NOT_SHARED))
 def test_names_shared_with_ir_measures_print_the_same(name: str) -> None:
     """A name of ir-measures that karat knows has ir-measures' own canonical form."""
     cutoff = CUTOFFS.get(MEASURES.get(name).cutoff, "")
@@ -206,7 +207,7 @@ def test_names_shared_with_ir_measures_print_the_same(name: str) -> None:
     assert Measure.parse(theirs)
 
 
-@pytest.mark.parametrize("name", sorted(NOT_SHARED))
+@each("name", sorted(NOT_SHARED))
 def test_names_that_are_not_shared_are_refused(name: str) -> None:
     """What karat does not compute is unknown, and never taken for something else."""
     with pytest.raises(MeasureError, match=r"unknown measure|cannot read measure"):
@@ -227,7 +228,7 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
 # --- Errors -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("ncdg@10", r"unknown measure 'ncdg', did you mean 'ndcg'"),
@@ -390,7 +391,7 @@ def test_every_measure_is_documented(definition: Definition) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("definition", BUILT_IN, ids=lambda definition: definition.name)
+@each("definition", BUILT_IN, ids=lambda definition: definition.name)
 def test_every_parameter_is_explained(definition: Definition) -> None:
     """A parameter has a word of help, and a default that it would itself accept."""
     for parameter in definition.parameters:

@@ -146,3 +146,19 @@ def test_a_plug_in_cannot_take_a_built_in_name(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(MeasureError, match="measure 'ndcg' is registered twice"):
         karat.Measure.parse("TopJudged")
     assert MEASURES.get("ndcg").name == "nDCG"
+
+
+def test_a_value_with_a_home_is_imported_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module with all values is imported when another one is asked for."""
+    (tmp_path / "homes_of_one.py").write_text("from homes_table import TABLE\nTABLE.add('one', 1)\n")
+    (tmp_path / "homes_of_all.py").write_text("import homes_of_one\nhomes_of_one.TABLE.add('two', 2)\n")
+    (tmp_path / "homes_table.py").write_text(
+        "from karat.core import Registry\n"
+        "TABLE = Registry('homes', 'number', module='homes_of_all', homes={'one': 'homes_of_one'})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from homes_table import TABLE
+
+    assert TABLE.get("one") == 1
+    assert TABLE.list_added() == [1]
+    assert (TABLE.get("TWO"), TABLE.list_added()) == (2, [1, 2])

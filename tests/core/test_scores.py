@@ -267,3 +267,11 @@ def test_unjudged_queries_are_not_in_the_table(scores: Scores) -> None:
     """A query of the run that nobody judged has no row."""
     with pytest.raises(UsageError, match="no query 'q5'"):
         scores.value("q5", "R@5")
+
+
+def test_values_that_are_missing_for_a_reason() -> None:
+    """Every value counts, also those that are there."""
+    reasons = {("q2", "R@5"): "no relevant", ("q3", "R@5"): "failed"}
+    scores = Scores.from_columns("mine", {"R@5": {"q1": 1.0}}, queries=["q1", "q2", "q3"], reasons=reasons)
+    assert scores.is_missing_for(lambda reason: reason == "failed").tolist() == [[False], [False], [True]]
+    assert not scores.is_missing_for(lambda _: False).any()

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from tests.diagnosis.test_explain import GOLDEN
 
+from each import each
 from karat.cli._main import cli
 from karat.core import UsageError
 from karat.diagnosis import ablate
@@ -78,7 +79,7 @@ def test_the_sign_test_is_that_of_all_coin_tosses() -> None:
         assert sign_test(wins, losses) == (pytest.approx(expected) if n >= 5 else None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gain", "p_sign", "p", "changed", "verdict"),
     [
         (-0.05, 0.01, 0.01, 20, "CRITICAL"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -218,6 +219,25 @@ def test_the_verb_explains_the_newest_run(project: Path) -> None:
     config = project / "karat.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("whole", "sentence"), encoding="utf-8")
     assert "another system than the one that is configured ('chunk.chunker'" in explain(project).note
+
+
+def test_parameters_of_the_command_line_are_those_of_the_run(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was made with --parameter is asked again with the same; with another one, only the run is read."""
+    config = '[golden]\npath = "golden"\n[eval]\nsystem = "explained_system:find"\nk = 2\nmeasures = ["R@2"]\n'
+    (project / "karat.toml").write_text(config, encoding="utf-8")
+    (tmp_path / "explained_system.py").write_text("def find(query, k, *, best='pool'):\n    return [best]\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    run = CliRunner().invoke
+    assert run(cli, ["eval", str(project), "--parameter", "best=sauna"]).exit_code == 0
+    asked = run(cli, ["explain", str(project), "--parameter", "best=sauna", "--json"])
+    assert json.loads(asked.stdout)["method"] == "counterfactual", asked.output
+    other = json.loads(run(cli, ["explain", str(project), "--json"]).stdout)
+    assert other["method"] == "trace"
+    assert "--parameter" in other["note"]
+    assert explain(project, parameters={"best": "sauna"}).method == "counterfactual"
 
 
 class Memory:

@@ -238,6 +238,9 @@ def test_the_verb_prints_a_table_and_json(tmp_path: Path) -> None:
     document = json.loads(printed.stdout)
     jsonschema.validate(document, json_schema("gain"))
     assert next(row["documents"] for row in document["documents"]) == ["sauna"]
+    page = CliRunner().invoke(cli, [*arguments, "--markdown"]).stdout.splitlines()
+    assert page[0] == "# Knowledge gain"
+    assert next(line for line in page if line.startswith("| sauna"))
     wrong = CliRunner().invoke(cli, [*arguments, "-m", "R@5=much"])
     assert isinstance(wrong.exception, UsageError)
 

@@ -73,6 +73,10 @@ def test_the_benchmark_of_judges_runs_beside_ragas_and_deepeval(bench: Bench) ->
     printed = bench("judges")
     assert {"| karat | not measurable |", "| ragas | 1.00 |", "| deepeval | 1.00 |"} <= set(printed.splitlines())
     assert "| karat | 2.0 |" in printed  # calls; the rest a busy machine decides
+    table = [line for line in printed.splitlines() if line.startswith(("| context ", "| answer ", "| noise "))]
+    page = (ROOT / "docs" / "from-ragas.md").read_text(encoding="utf-8")
+    assert len(table) == 5
+    assert [line for line in table if line not in page.splitlines()] == []
 
 
 def test_the_benchmark_of_the_query_log_runs_and_karat_loses_nothing(bench: Bench) -> None:
@@ -82,3 +86,10 @@ def test_the_benchmark_of_the_query_log_runs_and_karat_loses_nothing(bench: Benc
     assert lost.endswith("| 0 | 0.0% |")
     assert "| OpenTelemetry, batches | one a millisecond |" in printed
     assert "records a CPU second" in printed  # how many, a busy machine decides
+
+
+def test_the_benchmark_of_shadows_runs(bench: Bench) -> None:
+    """``./scripts/bench shadow --quick``: what a shadow costs the caller, beside the control alone."""
+    printed = bench("shadow")
+    assert "| the control alone | one after the other |" in printed
+    assert "| sampled, the queue is full | one a millisecond |" in printed  # how much, a busy machine decides

@@ -17,6 +17,7 @@ import click
 import pytest
 
 import karat
+from each import each
 from karat.cli._main import cli
 from karat.core import MEASURES, Definition
 from karat.measures import CONVENTIONS
@@ -226,7 +227,7 @@ def options(command: click.Command) -> Iterator[click.Option]:
     return (p for p in command.params if isinstance(p, click.Option) and "--help" not in p.opts)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@each("verb", VERBS)
 def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
     """A verb's page is named like it or its group, and has every option and choice, and none that does not exist."""
     command = VERBS[verb]
@@ -263,7 +264,7 @@ def own_measures() -> list[Definition]:
     return [d for d in MEASURES if d.kernel.__module__.startswith("karat.")]
 
 
-@pytest.mark.parametrize("definition", own_measures(), ids=lambda d: d.name)
+@each("definition", own_measures(), ids=lambda d: d.name)
 def test_every_measure_says_all_that_the_reference_shows(definition: Definition) -> None:
     """A measure has a summary of one sentence, formula, range, convention, citation, and an example that uses it."""
     parts = sections(definition)

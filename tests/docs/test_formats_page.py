@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from docs.test_docs import FENCE, PAGES, ROOT, blocks
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Session, Target
 
@@ -66,7 +67,7 @@ def own_formats() -> list[str]:
     return [known.name for known in golden.FORMATS if known.read.__module__.startswith("karat.")]
 
 
-@pytest.mark.parametrize("name", own_formats())
+@each("name", own_formats())
 def test_every_format_has_a_section_and_a_row(name: str) -> None:
     """A format has a heading of its name, an example, and a row that says whether it is written."""
     assert FENCE.search(section(name)), f"no example of {name}"
@@ -146,7 +147,7 @@ def test_every_example_in_json_is_a_file_of_its_format(tmp_path: Path, name: str
     assert shown.judgments
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
+@each("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
 def test_json_and_toml_blocks_parse(page: Path) -> None:
     """A block in JSON is one value, or one on each line; a block in TOML is TOML."""
     for block in blocks(page):

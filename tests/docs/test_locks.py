@@ -13,6 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from each import each
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "requirements"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -50,7 +52,7 @@ def list_asked(extras: list[str]) -> list[Requirement]:
     return [r for r in requirements if r.name != "karat"] + (list_asked(inner) if inner else [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_locked_requirement_has_a_version_and_hashes(name: str) -> None:
     """Each line pins a package to one version, with at least one hash."""
     lines = read_lock(name)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.measures.test_whole import draw_golden, draw_hits
 
+from each import each
 from karat.core import Document, Hit, HitList, HitTable, Provenance, Run, Trace, find_table_rows
 from karat.evaluation import RankedLists, describe_order, score_run
 from karat.gate._lists import compare_lists, summarise_lists
@@ -64,7 +65,7 @@ def test_a_table_of_hits_is_scored_as_objects_are(seed: int) -> None:
     assert one.answered == {query: bool(documents) for query, documents in other.lists.items()}
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_two_tables_are_compared_as_their_lists_are(seed: int) -> None:
     """Lists that are the same are found without making them, and no others."""
     rng = random.Random(seed)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target
 from karat.evaluation import segment_queries
 
@@ -32,7 +31,7 @@ def judged(*targets: Target, documents: tuple[Document, ...] = (Document(id="des
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "types"),
     [
         (Target(document="desk", block="S.1.p.Bk001"), {"prose"}),

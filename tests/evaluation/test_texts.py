@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from each import each
 from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import describe_altered, describe_returned, score_run
 
@@ -15,7 +14,7 @@ GOLDEN = GoldenSet(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "content", "altered"),
     [
         ("pool", "", False),
@@ -53,3 +52,15 @@ def test_an_id_counts_once_however_often_it_is_cited() -> None:
     assert describe_returned(GOLDEN, evaluation) == [
         f"1 cited id of 1 query is neither a hit nor a document: 'ghost' of 'q' ({counted})"
     ]
+
+
+def test_a_type_that_no_block_has_is_told() -> None:
+    """As a hit of prose, code, a table, a figure or a caption; what has no type is of an unknown one."""
+    types = ("prose", "code", "table", "figure", "caption", "", "Prose", "video", "video")
+    hits = tuple(Hit(f"pool:chunk:{i}", 1.0 - i / 10, type=name) for i, name in enumerate(types))
+    provenance = Provenance(name="mine", settings={"k": 10})
+    evaluation = score_run(GOLDEN, Run(provenance=provenance, traces=(Trace(query="q", text="?", hits=hits),)), ["RR"])
+    told = (
+        "3 hits of 1 query have a type that no block has: 'video', 'Prose'; write prose, code, table, figure or caption"
+    )
+    assert describe_returned(GOLDEN, evaluation) == [f"{told}, or none"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.core import InputError
 from karat.experiments import append_log, find_experiment, read_log
 
@@ -92,7 +93,7 @@ def test_ids_of_other_kinds_are_left_alone(tmp_path: Path) -> None:
     assert append_log(path, [ENTRY]) == ("exp-042",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('{"experiments": [', "is not valid JSON"),

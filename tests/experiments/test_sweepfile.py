@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import InputError, KaratError
 from karat.experiments import Sweep, Variant, objective_name, read_sweep
 
@@ -112,7 +113,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), MISTAKES)
+@each(("text", "message"), MISTAKES)
 def test_a_mistake_is_told_with_the_file(tmp_path: Path, text: str, message: str) -> None:
     """What is wrong, where, and what to do."""
     with pytest.raises(InputError) as caught:

@@ -19,6 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import validate
 
+from each import each
 from karat.core import MEASURES, GoldenSet, Hit, InputError, Provenance, Trace, UsageError
 from karat.exports._mlflow import check_mlflow, describe_failure, export_mlflow, mlflow_key, mlflow_name
 from karat.exports._records import experiment_records, read_records
@@ -34,7 +35,7 @@ SYSTEM = {"chunk": {"chunker": "sentence", "max_tokens": 256}, "embedder": None,
 # --- names and values
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key"),
     [
         ("nDCG@10", "nDCG_at_10"),

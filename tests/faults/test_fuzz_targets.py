@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from each import each
 from faults.fuzz import checking, parsers, readers, renderers
 from faults.fuzz.cases import Case, read_kept
 from faults.fuzz.mutations import mutate
@@ -92,7 +93,7 @@ def test_what_takes_long_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
         checking.check(endless(), b"a")
 
 
-@pytest.mark.parametrize(
+@each(
     ("check", "text"),
     [
         (renderers.check_terminal, "a\x1b[2J"),

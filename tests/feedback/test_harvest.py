@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from feedback.records import ask
 from feedback.test_judgments import visit
-from karat import golden
+from in_process import run_karat
+from karat import golden, online
 from karat.core import Document, GoldenSet, Query, UsageError
-from karat.feedback import AskedQuery, Session, harvest
+from karat.feedback import AskedQuery, Recorded, Session, harvest, record_judgments
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering
 from karat.online import LoggedHit, LoggedQuery
@@ -40,7 +43,7 @@ def test_queries_that_differ_in_spelling_are_one_and_those_of_the_set_are_left_o
     assert (query.text, query.harvested, query.metadata["sessions"]) == ("the wifi", "1970-01-01", 3)
     report = result.report
     assert (report.asked, report.distinct, report.known, report.chosen) == (5, 2, 1, 1)
-    assert report.notes == ("1 queries without a word are left out",)
+    assert report.notes == ("1 query without a word is left out",)
     assert harvest(sessions, GOLD, least_sessions=4).report.rare == 1
     assert harvest(sessions).candidate.queries[0].id == query.id
 
@@ -161,3 +164,48 @@ def test_only_what_a_person_has_looked_at_gets_into_the_set(tmp_path: Path) -> N
     golden.write(GoldenSet(grades=("no", "yes"), relevant=1, queries=GOLD.queries), binary)
     with pytest.raises(UsageError, match="grades of"):
         golden.merge(golden.read(binary), files)
+
+
+def test_a_query_that_a_person_calls_unanswerable_comes_into_the_set(tmp_path: Path) -> None:
+    """Nothing was ever shown for it, so that there is no pair to judge: the harvest names it, and the mark counts."""
+    result = harvest([visit("s", "wifi", useful=("a",)), fail("u", "helipad"), fail("v", "zeppelin")], GOLD)
+    bare = {query.text: query.id for query in result.candidate.queries if query.text != "wifi"}
+    assert set(result.report.nothing_to_judge) == set(bare.values())
+    assert (result.report.for_people, {row["query_text"] for row in result.to_judge}) == (1, {"wifi"})
+    [note] = result.report.notes
+    assert all(name in note for name in (*bare, *bare.values(), "2 queries", '"answerable": false'))
+    result.write(tmp_path / "candidate")
+    queries = tmp_path / "candidate" / "queries.jsonl"
+    rows = [json.loads(line) for line in queries.read_text().splitlines()]
+    for marks in ({"helipad"}, {"helipad", "wifi"}):
+        marked = [{**row, "answerable": False} if row["text"] in marks else row for row in rows]
+        queries.write_text("".join(json.dumps(row) + "\n" for row in marked))
+        merged = golden.merge(GOLD, [tmp_path / "candidate"], annotator="ana")
+        assert {query.text for query in merged.new_queries} == marks
+        assert len(merged.golden.unanswerable) == len(marks)
+        assert (merged.unseen, merged.added) == (3 - len(marks), 0)  # a grade of behaviour would contradict the mark
+
+
+def test_grades_and_the_golden_set_are_recorded_in_the_store(tmp_path: Path) -> None:
+    """A grade is at the query that asked last, what was there before goes, and known queries have their category."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        names = [
+            log.record(text, ["wifi", "pool"], session=text, time=at) for at, text in ((1.0, "WiFi?"), (2.0, "wifi"))
+        ]
+        log.record("pool hours", ["pool"], session="s", time=3.0)
+        log.feedback("validate_useful", "WiFi?", "wifi", query=names[0], time=4.0)
+    online.ingest(path)
+    known = Query(id="q", text="When is the pool open", paraphrases=("Pool hours",), category="wet")
+    for _ in range(2):
+        assert record_judgments(path, GoldenSet(queries=(known,))) == Recorded(judgments=1, known=1)
+    with closing(sqlite3.connect(path)) as store:
+        columns = "query_id, memory_id, relevance, source, annotator"
+        assert store.execute(f"select {columns} from eval_judgments").fetchall() == [
+            (names[1], "wifi", 3, "validated", "behaviour validated")
+        ]
+        marked = "select query, eval_category from eval_queries where is_eval_corpus"
+        assert store.execute(marked).fetchall() == [("pool hours", "wet")]
+    done = run_karat("harvest", path, "--record")
+    assert b"recorded in" in done.stderr
+    assert b": 1 grade; 0 queries are in the set" in done.stderr

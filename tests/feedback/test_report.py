@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats as scipy
 
 from feedback.records import ask, tell
-from karat.core import GoldenSet, Judgment, Query, Target
-from karat.feedback import Oddities, rebuild_sessions, report_sessions, summarise_sessions
+from karat import online
+from karat.core import GoldenSet, Judgment, Query, Target, UsageError
+from karat.feedback import (
+    Oddities,
+    harvest_log,
+    rebuild_sessions,
+    report_log,
+    report_sessions,
+    summarise_sessions,
+)
 from karat.online import READ_AFTER_SEARCH, TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL
 from karat.reports import render_online_html
 from karat.schema.feedback import OnlineReport
@@ -68,7 +77,7 @@ def test_a_report_by_hand() -> None:
     rates = {rate.name: (rate.count, rate.total) for rate in report.rates}
     assert rates == {
         "nothing found": (2, 7), "error": (1, 8), "asked again": (1, 8), "not useful": (1, 8), "used": (2, 8),
-        "useful, of those validated": (1, 2),
+        "failed": (5, 8), "unknown": (1, 8), "useful, of those validated": (1, 2),
     }  # fmt: skip
     assert report.latency is not None
     assert (report.latency.n, report.latency.p50, report.rank_read, report.task_outcome) == (3, 20.0, 2, 0.5)
@@ -92,6 +101,7 @@ def test_drift_is_what_the_set_does_not_have() -> None:
     near = report_sessions(rebuild_sessions([ask("1", 1, "what will breakfast cost us", "a")], []), GOLD).drift
     assert near is not None
     assert near.most_asked[0].nearest == "g2"
+    assert near.most_asked[0].nearest_text == "What does breakfast cost?"
     assert make_report(None).drift is None
 
 
@@ -99,9 +109,57 @@ def test_a_report_without_queries_says_so() -> None:
     """Nothing is a number then."""
     report = report_sessions([], GOLD)
     assert (report.queries, report.first, report.latency, report.minutes_per_session) == (0, "", None, None)
-    assert [rate.share for rate in report.rates] == [None] * 6
+    assert [rate.share for rate in report.rates] == [None] * 8
     assert "ingest" in report.notes[0]
     assert "There are no queries" in render_online_html(report)
+
+
+def test_a_query_ends_as_it_ends_most_often_and_has_one_outcome_in_all_tables() -> None:
+    """Two of five found nothing and three are unknown; what is asked again and found nothing is not counted twice."""
+    queries = [ask(str(i), 10.0 * i, "sauna", *("a" * (i > 1)), session=f"s{i}", latency=0.2) for i in range(5)]
+    queries += [ask("5", 100, "pool bar", session="t"), ask("6", 110, "pool bar hours", "a", session="t")]
+    queries += [ask("7", 200, "gym", session="u"), ask("8", 300, "gym", "a", session="v")]
+    report = report_sessions(rebuild_sessions(queries, []), GOLD, store="live.db")
+    assert {query.text: (query.outcome, query.failures) for query in report.worst} == {
+        "sauna": ("unknown", 2), "pool bar": ("nothing found", 1), "gym": ("nothing found", 1),
+    }  # fmt: skip
+    rates = {rate.name: rate.count for rate in report.rates}
+    assert rates == {**dict.fromkeys(rates, 0), "nothing found": 4, "failed": 4, "unknown": 5}
+    assert sum(intent.asked_again for intent in report.intents) == rates["asked again"]
+    assert "p50 0.2 ms, p95" in render_online_html(report)
+
+
+def test_a_span_without_queries_is_told_and_a_reversed_one_is_refused(tmp_path: Path) -> None:
+    """A store with queries is not called empty."""
+    path = tmp_path / "live.db"
+    with online.open(path) as log:
+        for at in (10.0, 20.0):
+            log.record("wifi", ["a"], session="s", time=at)
+    online.ingest(path)
+    assert report_log(path, since=30.0).notes == ("none of the 2 queries in the store is in this span",)
+    assert harvest_log(path, since=30.0).report.notes == report_log(path, until=5.0).notes
+    for read in (report_log, harvest_log):
+        with pytest.raises(UsageError, match="ends before it begins"):
+            read(path, since=30.0, until=20.0)
+
+
+def test_a_page_cuts_long_queries_and_marks_days_without_traffic() -> None:
+    """The whole text opens; the nearest golden query has its text; events of no session are told; one is one."""
+    long = "sauna " * 400
+    queries = [ask("1", 0, long, session="s"), ask("2", DAY * 40, "what will breakfast cost us", session="t")]
+    odd = Oddities()
+    sessions = rebuild_sessions(queries, [tell("e", 5, READ_AFTER_SEARCH, "x", session="")], oddities=odd)
+    page = render_online_html(report_sessions(sessions, GOLD, oddities=odd))
+    assert f"<summary>{long[:120]} ...</summary>" in page
+    assert "g2: What does breakfast cost?" in page
+    assert "Beside the golden set set: 2 of its own nobody asked" in page
+    assert '<td>1970-01-02 to 1970-02-09</td><td class="number">no traffic</td>' in page
+    assert "0, and 1 that belongs to no session or query" in page
+    one = report_sessions(rebuild_sessions([ask("1", 0, "wifi", "a")], [])).notes
+    assert one[:2] == (
+        "1 session is few: look at the intervals",
+        "of 1 query nobody knows what became of it; it does not count as used",
+    )
 
 
 def test_a_summary_of_a_session_by_hand() -> None:
@@ -153,6 +211,15 @@ def test_hostile_texts_are_texts_on_the_page() -> None:
     assert sum("<script>alert(1)" in seen for seen in page.seen) >= 3
     assert not {"\u202e", "\x1b"} & set(text)
     assert "script-src" not in text
+
+
+def test_dates_and_numbers_of_the_page_stay_whole() -> None:
+    """Days of the lead do not break over lines, and numbers stand under each other."""
+    sessions = list(rebuild_sessions([ask("1", 0, "wifi", "a"), ask("2", 86_400 * 3, "pool", "b", session="t")], []))
+    page = render_online_html(report_sessions(sessions, store="karat.db"))
+    assert 'in 2 sessions, <span class="whole">1970-01-01</span> to <span class="whole">1970-01-04</span>.' in page
+    assert '<td>1970-01-01</td><td class="number">1</td>' in page
+    assert '<th scope="col" class="number">failures</th>' in page
 
 
 def test_shares_of_clusters() -> None:

@@ -61,10 +61,15 @@ def test_a_session_by_hand() -> None:
     assert (second.outcome, third.outcome, third.is_failure) == ("used", "nothing found", True)
     assert (session.seconds, session.accessed, session.actions) == (120, ("wifi", "house rules"), 1)
     assert session.unvalidated == ("house rules",)
+    assert session.events == 6
     assert session.repeat_rate == pytest.approx(1 / 3)
     assert [event.id for event in session.unmatched] == ["e4"]
     assert session.outcomes[0].attributes == {"knowledgeDelta": 3}
     assert odd == {"not_shown": 1}
+    [session], _ = rebuild(
+        queries[:1], [tell("e1", 10, READ_AFTER_SEARCH, "wifi"), tell("e2", 300, RE_SEARCH, query="q1")]
+    )
+    assert (session.seconds, session.events) == (300, 2), "events that belong to a query count, too"
 
 
 def test_events_name_their_query_or_belong_to_the_latest_that_showed_the_document() -> None:

@@ -192,6 +192,7 @@ except InputError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["bomb", "-", "/dev/stdin"])
 def test_memory_stays_near_the_limit(tmp_path: Path, source: str) -> None:
     """In a process with 400 MB of addresses, gigabytes in a file or an endless stream are refused at 100 MB."""

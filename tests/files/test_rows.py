@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from each import each
 from karat.core import InputError, Span
 from karat.files import Mistakes, Reading, parse_json
 from karat.files._rows import Row
@@ -21,7 +22,7 @@ def test_a_missing_field_says_where_and_what_was_meant():
         row({"txet": "x"}, line=7).text("text")
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "value", "message"),
     [
         ("text", 3, "'f' is 3, not text"),
@@ -173,7 +174,7 @@ def test_a_flat_row_holds_finite_numbers_only(value: str) -> None:
         parse_json(f'{{"a": {value}}}', "rows.jsonl", 1, strict=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "plain"),
     [
         ({"id": "q", "grade": 2}, True),

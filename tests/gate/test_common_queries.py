@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from gating import only, run_of
 
+from each import each
 from karat.evaluation import Evaluation
 from karat.gate import Rule
 
@@ -15,8 +16,8 @@ def scored(*values: float | None) -> Evaluation:
     return run_of({}, values={"P@1": known}, queries=[f"q{i}" for i in range(1, len(values) + 1)])
 
 
-@pytest.mark.parametrize("kind", ["max_drop_abs", "max_drop_rel"])
-@pytest.mark.parametrize(
+@each("kind", ["max_drop_abs", "max_drop_rel"])
+@each(
     ("now", "then", "outcome", "numbers"),
     [
         # The same values: the mean over all is 0.5, the baseline's over two of them 1.

@@ -9,6 +9,7 @@ import pytest
 from gating import SETTINGS, gate, run_of
 from statsmodels.stats.power import TTestPower
 
+from each import each
 from evaluations import change, make_evaluation
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.evaluation import Evaluation, require_comparable, system_changes
@@ -34,7 +35,7 @@ def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
     return message
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         ("golden", {"name": "tiny", "version": "2", "fingerprint": "sha256:cc"},

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.gate_project import accept, make_project, make_run, make_set
+from cli.gate_project import make_gated_project, make_project, make_run, make_set
 from karat.projects import gate_run, open_project, report_document
 from karat.projects.baselines import rebase_baseline
 from karat.reports import (
@@ -29,7 +29,7 @@ SIZE = 12
 
 def decide_on(folder: Path, places: Sequence[int], size: int, toml: str = "") -> DecisionDocument:
     """Return the decision on a run over the first ``size`` questions, against a baseline over twelve of them."""
-    accept(folder, make_run(folder, make_project(folder), [1] * SIZE, "old"))
+    make_gated_project(folder, [1] * SIZE)
     golden_set = make_project(folder, toml, golden_set=make_set(size))
     project = open_project(folder)
     run = read_any_run(make_run(folder, golden_set, places), project.golden)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import validate
 
-from cli.gate_project import accept, edited, main, make_project, make_run, make_set
+from cli.gate_project import accept, edited, main, make_gated_project, make_project, make_run, make_set
 from karat import golden, runs
 from karat.config import Settings
 from karat.core import (
@@ -78,8 +78,7 @@ def edited_document(name: str = "d03") -> GoldenSet:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of twelve queries with a baseline that has each relevant document at place 1 or 2."""
-    golden_set = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, golden_set, [1, 2] * 6, "old"))
+    make_gated_project(tmp_path, [1, 2] * 6)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

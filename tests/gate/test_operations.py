@@ -9,6 +9,7 @@ import pytest
 from gating import run_of
 
 from cli.gate_project import make_set
+from each import each
 from karat.core import Origin, UsageError
 from karat.evaluation import Evaluation
 from karat.gate import Policy, Rule, decide, find_caveats, read_policy
@@ -113,7 +114,7 @@ def test_no_ratio_of_a_fraction_of_a_millisecond() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("failed", "empty", "limits", "expected"),
     [
         (4, 0, {"failed": 0.1}, "pass"),  # 10 % of 40 may fail, and they are not counted again as empty

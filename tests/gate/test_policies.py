@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from gating import run_of
 
+from each import each
 from evaluations import make_evaluation
 from karat.core import GoldenSet, InputError, KaratError, Scores, UsageError
 from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, find_caveats, named_policy, read_policy
@@ -248,7 +249,7 @@ def test_a_table_is_read() -> None:
 RULE = {"metric": "RR", "min": 0.5}
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "message"),
     [
         ({"polcy": "fit"}, "has no key 'polcy', did you mean 'policy'"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.gate_project import TOML, accept, make_project, make_run, make_set
+from cli.gate_project import TOML, make_gated_project, make_project, make_run, make_set
 from karat.cli import main
 from karat.core import GateFailed
 from karat.projects import check
@@ -47,8 +47,7 @@ class TestOutOfQuota:
 
     def test_check_ends_with_three_and_never_says_that_it_may_ship(self, tmp_path: Path, call: Call) -> None:
         """There is no decision, whatever the scores of the two others are."""
-        golden_set = make_project(tmp_path, golden_set=make_set(30))
-        accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
+        golden_set = make_gated_project(tmp_path, [1] * 30)
         rows = "\n".join(
             f"    if query == {query.text!r}: return ['d{query.id[1:]}']" for query in golden_set.queries[:2]
         )
@@ -74,8 +73,7 @@ class TestOutOfQuota:
 
 def test_five_of_thirty_perfect_queries_return_nothing(tmp_path: Path, call: Call) -> None:
     """A fall of 17 % that no lead calls inconclusive: it fails, and names the queries."""
-    golden_set = make_project(tmp_path, golden_set=make_set(30))
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
+    golden_set = make_gated_project(tmp_path, [1] * 30)
     path = make_run(tmp_path, golden_set, [1] * 25 + [-1] * 5)
     code, text = call("gate", path)
     assert code == 1
@@ -85,8 +83,7 @@ def test_five_of_thirty_perfect_queries_return_nothing(tmp_path: Path, call: Cal
 
 def test_policy_threshold_means_its_own_rules(tmp_path: Path, call: Call) -> None:
     """Two of thirty lost is a fall of 6.7 %: the lenient rule of karat.toml lets it pass, ``threshold`` does not."""
-    golden_set = make_project(tmp_path, golden_set=make_set(30))
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
+    golden_set = make_gated_project(tmp_path, [1] * 30)
     (tmp_path / "karat.toml").write_text(f'{TOML}[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 0.5\n')
     path = make_run(tmp_path, golden_set, [1] * 28 + [0] * 2)
     assert call("gate", path)[0] == 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set
+from cli.gate_project import TOML, accept, edited, make_gated_project, make_project, make_run, make_set
 from karat import golden
 from karat.cli import main
 from karat.core import GoldenSet
@@ -414,8 +414,7 @@ def test_a_way_out_is_closed(
 ) -> None:
     """The exit code is not 0, and nothing says that the run may ship."""
     code, prepare = WAYS[name]
-    golden_set = make_project(tmp_path, golden_set=make_set(SIZE))
-    accept(tmp_path, make_run(tmp_path, golden_set, GOOD, "old"))
+    golden_set = make_gated_project(tmp_path, GOOD)
     monkeypatch.setattr(sys, "argv", ["karat", *map(str, prepare(tmp_path, golden_set))])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.gate_project import accept, main, make_project, make_run, make_set
+from cli.gate_project import accept, main, make_gated_project, make_project, make_run, make_set
 from karat.core import GateFailed, GoldenSet, InputError, UsageError
 from karat.gate import Check, read_baseline
 from karat.projects import GateResult, gate_run, open_project, report_document
@@ -24,7 +24,7 @@ GOOD = [1] * SIZE
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose baseline found every document first."""
-    accept(tmp_path, make_run(tmp_path, make_project(tmp_path), GOOD, "old"))
+    make_gated_project(tmp_path, GOOD)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

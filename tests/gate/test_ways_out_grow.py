@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from cli.gate_project import accept, main, make_project, make_run
+from cli.gate_project import main, make_gated_project, make_run
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a good baseline, and a run that finds nothing but for the first query."""
-    golden_set = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old"))
+    golden_set = make_gated_project(tmp_path, [1] * 12)
     make_run(tmp_path, golden_set, [1, *[0] * 11])
     monkeypatch.chdir(tmp_path)
     return tmp_path

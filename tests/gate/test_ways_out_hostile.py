@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.gate_project import accept, main, make_project, make_run
+from cli.gate_project import main, make_gated_project
 from clocks import Clock
 from karat.core import SystemFailed
 from karat.projects import gate_run, open_project
@@ -34,8 +34,7 @@ EVAL = '[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10"]\nsystem = "hostile_
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a good baseline whose retriever, the module ``hostile_way``, finds nothing any more."""
     project = tmp_path / "project"
-    golden_set = make_project(project)
-    accept(project, make_run(project, golden_set, [1] * 12, "old"))
+    make_gated_project(project, [1] * 12)
     (project / "karat.toml").write_text(EVAL)
     (project / "hostile_way.py").write_text(RETRIEVER)
     monkeypatch.chdir(project)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.gate_project import accept, main, make_project, make_run, make_set
+from cli.gate_project import accept, main, make_gated_project, make_project, make_run, make_set
 from karat.core import GoldenSet, Hit, Judgment, Provenance, Run, Target, Trace
 from karat.evaluation import score_run
 from karat.gate import Policy, Rule, decide, find_caveats
@@ -27,8 +27,7 @@ PLACES = [0] * 4 + [1] * 8
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of twelve questions with a baseline that finds all."""
-    golden_set = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, golden_set, [1] * SIZE, "old"))
+    make_gated_project(tmp_path, [1] * SIZE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.gate_project import TOML, accept, main, make_project, make_run
+from each import each
 from karat.core import MEASURES, InputError, Measure
 from karat.gate import Rule, read_policy
 from karat.projects import gate_run, open_project
@@ -23,7 +24,7 @@ def read(*rules: str, must_pass: str = "", extends: str = "none") -> None:
     read_policy(None, tomllib.loads(f'extends = "{extends}"\nrules = [{tables}]\nmust_pass = [{must_pass}]\n'))
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "advice"),
     [
         ('metric = "RR@10", max_drop_abs = 1', "max_drop_abs = 1, which the worst run passes; higher is better: "),
@@ -69,7 +70,7 @@ def test_a_must_pass_that_the_worst_answer_passes_is_refused(must: str, advice: 
         read(must_pass=must)
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         'metric = "RR@10", min = 0.1',
@@ -97,7 +98,7 @@ def test_an_operational_rule_that_every_run_passes_is_refused() -> None:
         read_policy(None, {"operations": {"latency": 1000}})
 
 
-@pytest.mark.parametrize("name", [definition.name for definition in MEASURES])
+@each("name", [definition.name for definition in MEASURES])
 def test_the_bounds_of_a_measure_are_those_of_its_page(name: str) -> None:
     """The line ``Range:`` of its docstring is the oracle."""
     definition = MEASURES.get(name)

@@ -149,6 +149,7 @@ def test_way_8_a_system_that_ends_the_process_has_not_passed(project: Path, code
     assert process.stderr
 
 
+@pytest.mark.slow
 def test_way_8_a_process_that_the_system_starts_may_end_as_it_likes(project: Path, call: Call) -> None:
     """A child that is forked ends with its own code."""
     code = (

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat.core import MEASURES, Document, GoldenSet, Judgment, Measure, Query, Target, UsageError
 from karat.golden.lint._capacity_rules import unreachable_floor, unreachable_gate, unusable_gate
 from karat.golden.lint._ceiling import EXACT, ceiling, measure_for
@@ -102,7 +103,7 @@ def test_measures_below_1_by_definition_say_so() -> None:
     assert top.because == "ERR stays below 1 by definition"
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "reason"),
     [
         ("InvRate@5", "lower is better"),

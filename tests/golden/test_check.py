@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, UsageError
 from karat.files import Mistakes
 from karat.golden.lint._ceiling import Ceiling
@@ -239,7 +240,7 @@ def test_a_gate_is_read(text: str, gate: dict[str, float]) -> None:
     assert read_gate([text]) == gate
 
 
-@pytest.mark.parametrize("text", ["P@5", "P@5>0.6", "P@5<=0.6", ">=0.6", "P@5>=", "P@5>=nan", "P@5>=inf", "P@5>=high"])
+@each("text", ["P@5", "P@5>0.6", "P@5<=0.6", ">=0.6", "P@5>=", "P@5>=nan", "P@5>=inf", "P@5>=high"])
 def test_a_gate_that_is_none(text: str) -> None:
     """Anything else is refused with an example."""
     with pytest.raises(UsageError, match=re.escape("such as 'P@5>=0.60'")):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.golden import read
 from karat.golden.lint import _chunk_rules
@@ -91,11 +92,11 @@ def test_byte_order_marks() -> None:
     assert look("byte-order-mark", "\ufeffpool", PLAIN, "pool\ufeffbar")[0].where == ("d0", "d2")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["café", "naïve", "the guest\u2019s room", "10 €", "Größe", "à la", "™", "\ufeffBOM", "¿qué?", "Österreich", "sûr"],
 )
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+@each("encoding", ["cp1252", "latin-1"])
 def test_every_text_that_was_decoded_wrongly_is_found(text: str, encoding: str) -> None:
     """UTF-8 taken for Windows-1252 or Latin-1, and then written as if it were right."""
     try:
@@ -105,7 +106,7 @@ def test_every_text_that_was_decoded_wrongly_is_found(text: str, encoding: str) 
     assert [finding.where for finding in look("broken-character", text, f"see {broken} here")] == [("d1",)]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "«CAFÉ» und «ÊTRE»",
@@ -129,7 +130,7 @@ def test_lost_characters_are_shown() -> None:
     assert "'Met\ufffdio'" in look("broken-character", "Met\ufffdio")[0].message
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("check-in 15:00", "Latin"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
 from karat.golden import diff, fingerprint
 from karat.golden._diff import next_version
@@ -32,7 +33,7 @@ def judgments(**changed):
     return replace(BASE, judgments=(replace(BASE.judgments[0], **changed), BASE.judgments[1]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("after", "bump"),
     [
         (BASE, "none"),

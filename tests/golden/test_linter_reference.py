@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.golden.lint._check import GROUPS, RULES, rules, sections
 from karat.golden.lint._reference import reference
 from karat.golden.lint._rule import Rule
@@ -16,7 +17,7 @@ from karat.golden.lint._rule import Rule
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "golden-linter.md"
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
+@each("rule", rules(), ids=lambda rule: rule.name)
 def test_every_rule_says_all_that_the_reference_shows(rule: Rule) -> None:
     """A rule has a summary of one sentence, then Why, Example and Fix."""
     said = sections(rule)

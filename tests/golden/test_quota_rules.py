@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Source, Target
 from karat.golden.lint._check import RULES
 from karat.golden.lint._quota_rules import CATEGORIES, QUERY_TYPES, missing
@@ -132,7 +133,7 @@ def test_the_kinds_of_documents(rule: str, field: str, all_of_them: list[str], l
     assert messages(rule, documents(*({field: name} for name in all_of_them[:-1])), "small") == [lost]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "needed"),
     [
         ("sentiment-based", "sentiment"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Session, Span, Target
 from karat.golden.lint._check import RULES
 from karat.golden.lint._rule import Finding, Subject
@@ -71,7 +72,7 @@ STRUCTURE = [
 ]
 
 
-@pytest.mark.parametrize("rule", STRUCTURE)
+@each("rule", STRUCTURE)
 def test_a_sound_set_is_silent(rule: str) -> None:
     """No rule on structure speaks where nothing is wrong."""
     assert apply(rule, SOUND, index=frozenset(["wifi", "pool", "spa"])) == []
@@ -87,7 +88,7 @@ def test_an_unknown_query() -> None:
 WHOLE = Target(document="gym")
 
 
-@pytest.mark.parametrize(
+@each(
     ("golden", "place", "named"),
     [
         (judged(judgment("q1", "gym")), "1 judgment of a document", "q1: gym"),
@@ -214,7 +215,7 @@ def test_a_negative_that_is_relevant() -> None:
     assert where("relevant-negative", replace(low, queries=query(negatives=(Target(document="spa"),)).queries)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("negative", "good", "wrong"),
     [
         ({}, {"section": "S.1"}, True),  # the document, of which a part is relevant
@@ -255,7 +256,7 @@ def test_labels_that_contradict_the_list() -> None:
     assert apply("label-contradiction", query(metadata={"relevant_entities": ["wifi"]})) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("span", "how"),
     [
         (Span(0, 4), None),

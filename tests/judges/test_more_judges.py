@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,9 @@ from karat.judges import (
     prefer,
     score_pairs,
 )
+from karat.measures import OVERLAP_AGREEMENT
 from karat.stats.trust import measure_agreement
+from karat.text import content, words
 
 
 @pytest.mark.parametrize(
@@ -197,3 +201,23 @@ def test_how_far_overlap_agrees_with_people_on_the_hotel() -> None:
     (shown,) = re.findall(r"same grade in (0\.\d+) .* AUROC is (0\.\d+)", (root / "docs" / "judge.md").read_text())
     assert float(shown[0]) == pytest.approx(result["agreement"].value, abs=0.02)
     assert float(shown[1]) == pytest.approx(result["auroc"].value, abs=0.02)
+    assert OVERLAP_AGREEMENT.startswith(shown[0])  # what reports say
+    low, high = map(float, re.findall(r"\((0\.\d+) to (0\.\d+)\)", OVERLAP_AGREEMENT)[0])
+    assert low < result["agreement"].value < high < 0.80
+    # Even a judge that knows the best grade of each share of words stays below.
+    shares = [share_words(hotel.query_by_id[query].text, texts[document]) for query, document in grades]
+    by_share: dict[float, Counter[int]] = {}
+    for share, grade in zip(shares, grades.values(), strict=True):
+        by_share.setdefault(share, Counter())[grade] += 1
+    assert sum(max(counts.values()) for counts in by_share.values()) / len(grades) < 0.71
+
+
+def share_words(question: str, text: str) -> float:
+    """Return the share of the question's words that a text has."""
+    asked = set(content(question) or words(question))
+    return len(asked & read_content(text)) / len(asked) if asked else 0.0
+
+
+@lru_cache(maxsize=256)
+def read_content(text: str) -> frozenset[str]:
+    return frozenset(content(text) or words(text))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from judges.model_server import Failure, Request, obey, serve
 from judges.test_judging import ITEM, judge, make_bench, make_items, opinion_of
 from karat.chat import Budget, Completion, Model, Pace, Replies, Usage
@@ -81,7 +82,7 @@ def test_something_else_in_the_place_of_the_file(tmp_path: Path, kind: str) -> N
     assert ".karat" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         *({name: value} for name in ("input_price", "output_price") for value in (math.nan, math.inf, -1.0, 10**400)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat import score_hits
 from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Measure, Query, Span, Target, Trace
 from karat.judges import JUDGES
@@ -53,7 +54,7 @@ def value(trace: Trace, measure: str, query: str = "q") -> float | str | None:
     return scores.reason(query, measure) if number is None else number
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "measure", "expected"),
     [
         (cite(part(HOLD, HOLD + 4)), "CiteCoverage", 1.0),
@@ -129,7 +130,7 @@ def test_only_a_refusal_is_right_where_there_is_no_answer(trace: Trace, expected
     assert value(replace(trace, query="q"), "RightRefusal", "q") == "the query has an answer"
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "judge"),
     [
         ("Faithfulness", "faithfulness"), ("ContextPrecision", "context_precision"),
@@ -180,7 +181,7 @@ SLICES = tuple(part(HOLD + i, HOLD + i + 1) for i in range(32))
 BYTES = "CitePrecision(unit='bytes',window=0)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "measure", "expected"),
     [
         (cite(part(HOLD, HOLD + 32)), "CitePrecision", 1.0),

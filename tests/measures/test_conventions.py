@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import karat
+from each import each
 from karat import InputError, UsageError
 from karat.core import MEASURES, Measure
 from karat.measures import CONVENTIONS, Conventions
@@ -118,7 +119,7 @@ def test_every_preset_is_computed_by_hand() -> None:
     assert set(CONVENTIONS) == set(EXPECTED) == set(COMPUTED_AS)
 
 
-@pytest.mark.parametrize(("preset", "measure"), CELLS)
+@each(("preset", "measure"), CELLS)
 def test_values_by_hand(preset: str, measure: str) -> None:
     """The four queries have the values that the preset's source would give them."""
     scores = karat.score(QRELS, RUN, [measure], conventions=preset)
@@ -127,7 +128,7 @@ def test_values_by_hand(preset: str, measure: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("preset", "measure"), CELLS)
+@each(("preset", "measure"), CELLS)
 def test_means_by_hand(preset: str, measure: str) -> None:
     """The mean is over the queries that have a value, and no others."""
     values = [value for value in EXPECTED[preset][measure] if value is not None]
@@ -202,8 +203,8 @@ def test_a_written_default_is_the_same_measure_and_means_the_same() -> None:
     assert [linear.value(query, "nDCG@5") for query in QUERIES] == pytest.approx([LINEAR_FULL, LINEAR_SHORT, 1, 0])
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize(("policy", "value"), [("zero", 0.0), ("one", 1.0), ("exclude", None)])
+@each("preset", PRESETS)
+@each(("policy", "value"), [("zero", 0.0), ("one", 1.0), ("exclude", None)])
 def test_the_option_undefined_wins_over_every_preset(preset: str, policy: str, value: float | None) -> None:
     """X-04 can be decided by hand, whatever the preset says, for each measure alike."""
     scores = karat.score(QRELS, RUN, ["R@5", "nDCG@5"], conventions=preset, undefined=policy)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from each import each
 from karat import score_hits
 from karat.core import Citation, Document, GoldenSet, Hit, Query, Span, Target, Trace
 
@@ -45,7 +46,7 @@ def cite(*citations: Citation, **fields: Any) -> Trace:
     return replace(TRACE, answer="At noon.", citations=citations, **fields)
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "measure", "expected"),
     [
         (TRACE, "DeltaS@1", 0.2),
@@ -77,7 +78,7 @@ def test_results(trace: Trace, measure: str, expected: float | str) -> None:
     assert value(trace, measure) == (expected if isinstance(expected, str) else pytest.approx(expected, abs=1e-9))
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "measure", "expected"),
     [
         (cite(Citation("near")), "CiteDeltaS", 0.2),

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import karat
+from each import each
 from karat.measures import read_classes, read_field
 
 RECORDS = [
@@ -31,7 +32,7 @@ def write(folder: Path, name: str, content: str | bytes | pl.DataFrame) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content"),
     [
         ("q.jsonl", "\n\n".join(map(json.dumps, RECORDS))),
@@ -60,7 +61,7 @@ def test_numbers_are_values(tmp_path: Path) -> None:
     assert read_field(write(tmp_path, "q.json", '[{"id": 7, "hops": 2}]'), "hops") == {"7": "2"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "message"),
     [
         ("q.csv", "qid,kind\nq1,a\nq1,b\n", "q.csv, line 3: query 'q1' has two values of 'kind': 'a' and 'b'"),
@@ -91,7 +92,7 @@ def test_a_field_that_cannot_be_read_is_refused(tmp_path: Path, name: str, conte
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content"),
     [
         ("c.txt", "a A\n\nb\tA\r\nc C"),
@@ -109,7 +110,7 @@ def test_classes_are_read_from_every_form(tmp_path: Path, name: str, content: An
     assert read_classes(write(tmp_path, name, content)) == {"a": "A", "b": "A", "c": "C"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "message"),
     [
         ("c.txt", "a A\nb B\na B\n", "c.txt, line 3: document 'a' is in two classes, 'A' and 'B'; keep one of them"),

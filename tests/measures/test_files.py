@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import karat
+from each import each
 from karat.measures import _files
 from karat.measures._files import FORMATS, find
 
@@ -129,10 +130,8 @@ def content(layout: str, kind: str) -> bytes:
     return written.encode() if isinstance(written, str) else written
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
-    "how", ["named", "upper case", "sniffed", "gzipped", "gzip without its ending", "sniffed gzip"]
-)
+@each("layout", LAYOUTS)
+@each("how", ["named", "upper case", "sniffed", "gzipped", "gzip without its ending", "sniffed gzip"])
 def test_every_format_gives_the_same_scores(tmp_path: Path, layout: str, how: str) -> None:
     """One set of judgments and one run, in every format, by ending and by content, gzipped and plain."""
     ending = {"named": "{}", "upper case": "{}", "sniffed": ".dat", "gzipped": "{}.gz", "gzip without its ending": "{}"}
@@ -220,7 +219,7 @@ def test_a_named_format_overrides_the_ending(tmp_path: Path, format: str) -> Non
     assert karat.score(QRELS, path, MEASURES, format=format).to_dicts() == WANTED
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "format"),
     [
         (b'{"q1": {"d1": 1}}', "json"),

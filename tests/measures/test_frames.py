@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat.measures import _files, _frames, _stream, read_judgments
 from karat.measures._score import align_run
 
@@ -193,7 +194,7 @@ CSV_QRELS = b"query_id,doc_id,relevance\nq1,d1,1\nq1,d2,0\nq2,d1,2\n"
 CSV_RUN = b"query_id,doc_id,score,x\nq1,d1,2.0,a\nq1,d2,1.0,a\nq2,d1,3.5,a\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         (b"", b""),
@@ -225,7 +226,7 @@ CSV_RUN = b"query_id,doc_id,score,x\nq1,d1,2.0,a\nq1,d2,1.0,a\nq2,d1,3.5,a\n"
         (b"q", b"x"),
     ],
 )
-@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+@each("ending", [".csv", ".tsv"])
 def test_readers_agree_on_tables(tmp_path: Path, old: bytes, new: bytes, ending: str) -> None:
     """A CSV or TSV run gives the same ranks, or the same message, however it is read."""
     run = CSV_RUN.replace(old, new) if old else CSV_RUN
@@ -236,7 +237,7 @@ def test_readers_agree_on_tables(tmp_path: Path, old: bytes, new: bytes, ending:
     assert streamed == exact
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         (b"", b""),
@@ -493,7 +494,7 @@ def test_tables_are_not_changed() -> None:
 GRADES_FRAME = pl.DataFrame(GRADES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("run", "message"),
     [
         pytest.param(pl.DataFrame({**ROWS, "doc_id": ["d1", None, "d3", "d2"]}), "row 2 has no document id", id="null"),

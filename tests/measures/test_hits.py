@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import Document, GoldenSet, Hit, InputError, Judgment, Overlap, Query, Span, Target, UsageError, score_hits
 from karat.core import SCHEMES, Measure, document_of
 from strategies import every_measure, quick
@@ -48,7 +49,7 @@ def means(golden: GoldenSet, hits: Any, measures: Sequence[str], **options: Any)
 # --- a hit and its document -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("id", "scheme", "document"),
     [
         ("wifi:chunk:0", "chunk", "wifi"),
@@ -326,7 +327,7 @@ def test_a_document_holds_all_of_its_parts() -> None:
     assert means(ours, hits, ["R@5"], unit="target", resolve=whole.get, overlap=Overlap("hit", 0.2)) == [0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "hit", "overlap"),
     [
         (part("wifi", 0, 20), Hit("wifi:chunk:0", 1.0), Overlap()),

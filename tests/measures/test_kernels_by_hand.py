@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import karat
+from each import each
 from karat.core import MEASURES, Measure, MeasureError
 from measures.test_spans import CASES as SPAN_CASES
 from measures.test_unanswerable import CASES as UNANSWERABLE_CASES
@@ -265,7 +266,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.measure}-{i}" for i, case in enumerate(CASES)])
+@each("case", CASES, ids=[f"{case.measure}-{i}" for i, case in enumerate(CASES)])
 def test_by_hand(case: Case) -> None:
     """The measure is worth what the arithmetic says."""
     scores = karat.score(case.qrels, case.run, [case.measure])
@@ -325,14 +326,14 @@ NOTHING_RETURNED: dict[str, float | str] = {
 }
 
 
-@pytest.mark.parametrize("measure", NOTHING_TO_FIND)
+@each("measure", NOTHING_TO_FIND)
 def test_query_without_relevant_documents(measure: str) -> None:
     """Counts, gains and precision are 0 when there is nothing to find; a share of nothing has no value."""
     scores = karat.score({"q": {"n": 0, "p": -1}}, {"q": ["x", "n", "p"]}, [measure])
     assert _value_or_reason(scores) == NOTHING_TO_FIND[measure]
 
 
-@pytest.mark.parametrize("measure", NOTHING_RETURNED)
+@each("measure", NOTHING_RETURNED)
 def test_query_with_an_empty_list(measure: str) -> None:
     """A system that returns nothing found nothing; what part of nothing was judged, or is in order, has no value."""
     scores = karat.score({"q": {"a": 1, "b": 2}, "r": {"a": 1}}, {"q": [], "r": ["a", "b"]}, [measure])

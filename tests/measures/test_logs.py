@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import karat
+from each import each
 from karat import GoldenSet, Hit, InputError, Judgment, Query, Span, Target
 from karat.core import Provenance, Run, Trace
 from karat.evaluation import score_run
@@ -200,7 +201,7 @@ def test_a_long_first_trace_is_recognised(tmp_path: Path) -> None:
     assert karat.read_run(path).table() == {"q1": {"pool": 1.0}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (traces({"qid": "q1", "topk": ["a"]}, {"qid": "q1", "topk": ["b"]}), "line 2: query 'q1' is answered twice; "),

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat.core import Measure, Scores
 from strategies import (
     GRADES,
@@ -149,8 +150,8 @@ def test_values_stay_in_the_documented_range(qrels: dict[str, int], run: dict[st
         assert value is None or low <= value <= high, measure
 
 
-@pytest.mark.parametrize("p", [0.0, 0.05, 0.2, 0.36, 0.9, 0.999999])
-@pytest.mark.parametrize("documents", [1, 20, 50, 1000])
+@each("p", [0.0, 0.05, 0.2, 0.36, 0.9, 0.999999])
+@each("documents", [1, 20, 50, 1000])
 def test_rounding_does_not_push_rbp_over_one(p: float, documents: int) -> None:
     """The chances of stopping at each rank make 1; their rounded sum must not make more, or leave less than nothing."""
     ids = [f"{i:04}" for i in range(documents)]

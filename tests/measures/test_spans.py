@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import karat
+from each import each
 from karat import GoldenSet, Hit, Judgment, Span, Target, score_hits
 from public_data import DATA, skip_without
 
@@ -101,7 +102,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.measure}-{i}" for i, case in enumerate(CASES)])
+@each("case", CASES, ids=[f"{case.measure}-{i}" for i, case in enumerate(CASES)])
 def test_by_hand(case: Case) -> None:
     """The measure is worth what the arithmetic says, whatever the unit of the other measures."""
     for unit in ("document", "target"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
+from each import each
 from karat import score_hits
 from karat.core import Citation, GoldenSet, Judgment, Query, Target, Trace
 
@@ -42,7 +41,7 @@ def value(traces: tuple[Trace, ...], measure: str, golden: GoldenSet = GOLDEN) -
     return scores.reason("q", name) if number is None else number
 
 
-@pytest.mark.parametrize(
+@each(
     ("traces", "expected"),
     [
         (ask((WIFI,), (WIFI,)), 1.0),
@@ -65,7 +64,7 @@ def test_one_answer_of_three_cites_more() -> None:
     assert value(ask((WIFI,), (WIFI,), (WIFI, POOL)), "CiteStability") == 1 / 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("traces", "expected"),
     [
         (ask(*[(WIFI,)] * 6), 1.0),

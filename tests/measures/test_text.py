@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import karat
+from each import each
 from karat.measures._columns import parse_grade, parse_score, shorten
 from karat.measures._files import Source
 from karat.measures._text import from_mapping, read_table
@@ -36,7 +37,7 @@ NO_NUMBERS = ["nan", "NaN", "inf", "-Infinity", "1e999", "-1e999", "3,5", "x", "
 NO_NUMBERS += ["--1", "1.2.3", "1e5.5", ".", "+", "1f", "\u00bd", "\u2212" + "1"]
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS)
+@each("text", NO_NUMBERS)
 def test_a_score_that_is_no_finite_number_is_refused(text: str) -> None:
     """float() takes nan, 1_000 and digits of other scripts; a score is a finite decimal number."""
     wanted = f"f, line 2: score {text!r} is not a finite number; scores are decimal numbers such as 12.5"
@@ -45,7 +46,7 @@ def test_a_score_that_is_no_finite_number_is_refused(text: str) -> None:
     assert refused(f"q1\td0\t1.0\nq1\td1\t{text}\n", format="tsv") == wanted
 
 
-@pytest.mark.parametrize("text", ["1.0", "x", "1e0", "1_0", "\u0663", "+", "1.5", "nan", "0x1"])
+@each("text", ["1.0", "x", "1e0", "1_0", "\u0663", "+", "1.5", "nan", "0x1"])
 def test_a_grade_that_is_no_whole_number_is_refused(text: str) -> None:
     """A grade is an integer, and is not rounded to one."""
     wanted = f"f, line 2: grade {text!r} is not a whole number; grades are integers such as 0, 1, 2"
@@ -144,7 +145,7 @@ def test_no_rows_are_refused(format: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('q1,"d1,1\nq1,d2,1\n', "line 1: is not valid CSV: a quote is opened here and never closed"),
@@ -192,7 +193,7 @@ def test_a_very_wide_header_is_not_printed_in_full() -> None:
     assert "'column9', ..." in message
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("{", "f, line 1: is not valid JSON: "),
@@ -232,7 +233,7 @@ def test_mistakes_of_json(text: str, message: str) -> None:
     assert refused(text, format="json").startswith(message)
 
 
-@pytest.mark.parametrize("depth", range(100, 1100, 50))
+@each("depth", range(100, 1100, 50))
 def test_json_that_is_nested_deep_is_refused_at_any_depth(depth: int) -> None:
     """Neither reading a nested value nor showing it in the message ends in a traceback."""
     assert refused('{"q1": {"d1": ' + "[" * depth + "]" * depth + "}}", format="json")
@@ -284,7 +285,7 @@ def test_dicts_are_not_changed() -> None:
     assert (json.dumps(qrels), repr(run)) == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("run", "message"),
     [
         ({"q1": {"d1": 1.0}, 1: {"a": 1.0}, "1": {"b": 2.0}}, "run: query '1' appears twice, as text and as a number"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import (
     MEASURES,
     Context,
@@ -54,7 +55,7 @@ def value(trace: Trace, measure: str, golden: GoldenSet | None = None) -> float 
     return scores.reason("q", measure) or scores.value("q", measure)
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "expected"),
     [
         ("ChannelShare@10", 3 / 4),  # rules/all came by no channel
@@ -124,7 +125,7 @@ def ask(measure: str, hits: Mapping[str, str]) -> tuple[dict[str, float], dict[s
     return scores.column(measure), {query: scores.reason(query, measure) for query in scores.queries}
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "expected"),
     [
         ("MustShow@5", 1 / 2),

@@ -12,6 +12,7 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import InputError, UsageError
 from karat.measures import _files, trec_eval
 
@@ -346,7 +347,7 @@ def test_files_are_read_as_trec_whatever_they_are_called(tmp_path: Path) -> None
     assert row("map", qrels=qrels, run=run) == {"map": "1.0000"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "message"),
     [
         ("ncdg", "unknown measure 'ncdg', did you mean 'ndcg'"),

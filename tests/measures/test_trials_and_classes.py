@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import Scores, UsageError
 from karat.measures import Judgments, pass_at_k
 from karat.measures._classes import collapse_judgments
@@ -139,7 +140,7 @@ QRELS = {"q": {"p": 3, "p1": 1, "s": 1, "missing": 2}}
 RUN = {"q": ["x", "p2", "p1", "y", "s", "p"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "expected"),
     [
         ("R@2", 1 / 3),  # P of P, s and missing, although two of its members stand in the top 3

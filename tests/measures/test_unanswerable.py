@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from each import each
 from karat import GoldenSet, Hit, Judgment, Query, Scores, Target, score_hits
 from karat.core import MEASURES, Definition, Measure
 
@@ -57,8 +58,8 @@ def test_by_hand(case: Case) -> None:
     assert scores.mean()[str(Measure.parse(case.measure))] == sum(case[1:]) / 4
 
 
-@pytest.mark.parametrize("undefined", ["exclude", "zero", "one"])
-@pytest.mark.parametrize("definition", list(MEASURES), ids=lambda definition: definition.name)
+@each("undefined", ["exclude", "zero", "one"])
+@each("definition", list(MEASURES), ids=lambda definition: definition.name)
 def test_measures_of_answers_are_undefined(definition: Definition, undefined: str) -> None:
     """A measure of answers has no value for a query without one, whatever is done with undefined values."""
     if definition.queries != "answerable":

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from each import each
 from karat import Document, GoldenSet, Hit, Judgment, Query, Scores, Span, Target, score_hits
 from karat.core import Grades
 from karat.measures._whole import align_whole
@@ -45,7 +46,7 @@ def score(golden: GoldenSet, hits: dict[str, tuple[Hit, ...]]) -> Scores:
     return score_hits(golden, hits, MEASURES, resolve=resolver(golden))
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each("seed", range(100))
 def test_a_class_for_each_document_changes_no_score(seed: int) -> None:
     """Classes are collapsed hit by hit; with a class for each document nothing else may differ."""
     rng = random.Random(seed)
@@ -90,7 +91,7 @@ def test_what_is_not_a_whole_document_is_left_to_the_way_hit_by_hit(target: Targ
     assert align_whole(judged, ["q"], [(hit,)], lambda _: None) is None
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_places_are_looked_at_only_for_measures_of_places(seed: int) -> None:
     """Where parts are judged and documents count, a measure of spans beside the others changes none of them."""
     rng = random.Random(seed)

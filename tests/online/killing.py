@@ -15,9 +15,11 @@ import struct
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from karat import online
+from karat.core import InputError
 from karat.online import ingest, read_log
 
 WRITERS = 5
@@ -44,7 +46,8 @@ def write(path: Path, name: str, board: mmap.mmap, place: int, rng: random.Rando
 def ingest_for_ever(path: Path) -> None:
     """Ingest until killed."""
     while True:
-        ingest(path, wait=True)
+        with suppress(InputError):  # no writer has made the log yet
+            ingest(path, wait=True)
         time.sleep(0.001)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from in_process import run_karat
 from karat import online
 from karat.core import InputError, UsageError
@@ -25,7 +26,7 @@ from karat.online import (
     ingest,
     read_log,
 )
-from karat.online._ubi import event_to_ubi, query_to_ubi, ubi_to_event, ubi_to_query
+from karat.online._ubi import event_to_ubi, find_violations, query_to_ubi, ubi_to_event, ubi_to_query
 from public_data import DATA, skip_without
 
 SCHEMAS = DATA / "ubi" / "schema-1.3.0"
@@ -167,8 +168,8 @@ def test_a_store_as_ubi_and_back(tmp_path: Path) -> None:
     done = export_log(tmp_path / "karat.db", tmp_path / "ubi")
     assert (done.queries, done.events, done.files, done.invalid) == (2, 1, ("events.jsonl", "queries.jsonl"), 0)
     files = [tmp_path / "ubi" / name for name in done.files]
-    assert import_ubi(tmp_path / "new.db", files).queries == 2
-    assert import_ubi(tmp_path / "new.db", files).repeated == 3
+    assert import_ubi(tmp_path / "new.db", files, keep_ids=True).queries == 2
+    assert import_ubi(tmp_path / "new.db", files, keep_ids=True).repeated == 3
     with read_log(tmp_path / "karat.db") as old, read_log(tmp_path / "new.db") as new:
         assert list(old.queries()) == list(new.queries())
         assert list(old.events()) == list(new.events())
@@ -205,7 +206,7 @@ def test_parquet_by_day(tmp_path: Path) -> None:
     assert (later.queries, later.events) == (1, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ("[]", "is not an object"),
@@ -216,6 +217,16 @@ def test_parquet_by_day(tmp_path: Path) -> None:
         ('{"user_query": "q", "timestamp": "2018-11-13", "session_id": 5}', "session_id 5 is not a text"),
         ('{"user_query": "q", "timestamp": "2018-11-13", "query_response_hit_ids": {}}', "is not a list"),
         ('{"user_query": "q", "timestamp": "2018-11-13", "karat": []}', "karat is not an object"),
+        (
+            f'{{"user_query": "q", "timestamp": "2018-11-13", "client_id": "{"x" * 101}"}}',
+            "client_id has more than 100",
+        ),
+        (f'{{"action_name": "{"x" * 101}", "timestamp": "2018-11-13"}}', "action_name has more than 100 characters"),
+        (
+            '{"action_name": "a", "timestamp": "2018-11-13", "event_attributes": {"object": {"object_id": "%s"}}}'
+            % ("x" * 257),
+            "object_id has more than 256 characters",
+        ),
         ('{"user_query": "q", "timestamp": "2018-11-13", "karat": {"hits": 5}}', "karat"),
     ],
 )
@@ -225,15 +236,76 @@ def test_what_is_no_ubi(tmp_path: Path, line: str, problem: str) -> None:
     file.write_text('{"user_query": "q", "timestamp": "2018-11-13"}\n' + line + "\n")
     with pytest.raises(InputError, match=r"rows\.jsonl, line 2: .*" + problem.replace("(", r"\(")):
         import_ubi(tmp_path / "karat.db", [file])
-    assert not (tmp_path / "karat.db").exists()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_import_hides_what_a_log_hides(tmp_path: Path) -> None:
+    """Texts are redacted and people hashed, wherever they stand in a row, so that somebody can be forgotten by id."""
+    private = "ann@example.org"
+    about = {"user_query": f"mail {private}", "session_id": "session-of-ann", "user_id": private, "client_id": private}
+    rows = [
+        about | {"timestamp": "2018-11-13", "query_attributes": {private: [private]}, "other": {"deep": private}},
+        about | {"timestamp": "2018-11-13", "karat": {"answer": private, "intent": private, "trace": f"for {private}"}},
+        about
+        | {
+            "action_name": f"write to {private}",
+            "timestamp": "2018-11-13T00:00:01",
+            "message": private,
+            "event_attributes": {"object": {"object_id": "wifi", "name": private}, "position": {"ordinal": 1}},
+        },
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    done = import_ubi(tmp_path / "live.db", [file])
+    assert (done.queries, done.events) == (2, 1)
+    assert import_ubi(tmp_path / "live.db", [file]).repeated == 3
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("live.db*") if path.is_file())
+    assert not any(text.encode() in stored for text in (private, "session-of-ann"))
+    with read_log(tmp_path / "live.db") as reader:
+        (event,) = reader.events()
+        assert {query.session for query in reader.queries()} == {event.session}
+    assert (event.document, event.kind) == ("wifi", "write to [e-mail]")
+    assert online.forget(tmp_path / "live.db", session="session-of-ann").rows == 3
+    done = import_ubi(tmp_path / "live.db", [file], redact=False, keep_ids=True)
+    with read_log(tmp_path / "live.db") as reader:
+        assert [query.user for query in reader.queries()] == [private, private]
+
+
+def test_what_is_written_is_for_its_owner(tmp_path: Path) -> None:
+    """Exports and the page of a report have what people asked."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.record("wifi", ["a"], session="s")
+    ingest(path)
+    export_log(path, tmp_path / "ubi")
+    export_log(path, tmp_path / "columns", format="parquet")
+    assert run_karat("online", "report", path, "--html", tmp_path / "page.html").returncode == 0
+    files = [file for file in tmp_path.rglob("*") if file.suffix in (".jsonl", ".parquet", ".html")]
+    assert [oct(file.stat().st_mode & 0o777) for file in files] == ["0o600"] * 4
+
+
+def test_texts_that_ubi_has_no_room_for(tmp_path: Path) -> None:
+    """The fields of UBI hold a digest, the same for all records, and what was long comes back."""
+    long = "x" * 300
+    query = LoggedQuery(long, 1.5, "wifi", session=long, user=long)
+    event = LoggedEvent("e", 1.5, "a" + long, long, long, long, document=long, rank=1)
+    rows = [query_to_ubi(query), event_to_ubi(event)]
+    assert [problem for row in rows for problem in find_violations(row)] == []
+    assert rows[0]["session_id"] == rows[1]["session_id"]
+    assert rows[0]["query_id"] == rows[1]["query_id"]
+    assert (ubi_to_query(rows[0]), ubi_to_event(rows[1])) == (query, event)
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    """Both verbs, and what UBI does not allow is told."""
+    """Both verbs, and what UBI does not allow, which earlier versions imported, is told."""
     with online.open(tmp_path / "karat.db", keep_ids=True) as log:
-        log.record("q", ["a"], session="x" * 200)
+        row = {"user_query": "q", "timestamp": "2018-11-13", "session_id": "x" * 200}
+        log.record("q", session="x" * 200, ubi=row)
     ingest(tmp_path / "karat.db")
     done = run_karat("online", "export", tmp_path / "karat.db", tmp_path / "out", "--since", "2020-01-01")
     assert b"1 have what ubi does not allow: session_id has more than 100 characters" in done.stdout
-    done = run_karat("online", "import", tmp_path / "new.db", tmp_path / "out" / "queries.jsonl")
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row | {"session_id": "x", "user_query": "ann@example.org"}))
+    done = run_karat("online", "import", tmp_path / "new.db", tmp_path / "rows.jsonl", "--keep-ids", "--no-redact")
     assert done.stdout.startswith(b"1 queries and 0 events are new")
+    with read_log(tmp_path / "new.db") as reader:
+        assert [(query.session, query.text) for query in reader.queries()] == [("x", "ann@example.org")]

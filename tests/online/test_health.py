@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +20,10 @@ from karat.online import check_health, follow, ingest
 from karat.online._paths import Paths
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, code: int = 0) -> str:
     """Run karat; return what it prints."""
     done = run_karat(*arguments)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return str(done.stdout.decode())
 
 
@@ -56,7 +57,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         log.record("q", ["a"], session="t", time=5.0)
     (Paths(path).journal / "broken.seg").write_bytes(b"broken")
     assert json.loads(run("online", "ingest", "--json"))["records"] == 2
-    shown = run("online", "health")
+    shown = run("online", "health", code=1)
     assert "karat.db: records were lost" in shown
     assert "queries  2, 1970-01-01T00:00:05.000000Z" in shown
     assert "the header is damaged" in shown
@@ -66,6 +67,83 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     missing = run_karat("online", "health", "other.db")
     assert (missing.returncode, missing.stderr.count(b"\n")) == (2, 1)
     assert run_karat("online", "forget").returncode == 2
+
+
+def test_damage_is_told_before_it_is_ingested(path: Path) -> None:
+    """A record that was overwritten, those after it, and that its file was removed because somebody has seen it."""
+    with online.open(path) as log:
+        for text in ("first", "second", "third"):
+            log.record(text, ["a"])
+    (segment,) = Paths(path).journal.glob("*.seg")
+    data = bytearray(segment.read_bytes())
+    at = data.index(b"second")
+    data[at : at + 16] = b"\xff" * 16
+    segment.write_bytes(data)
+    before = json.loads(run("online", "health", str(path), "--json", code=1))["journal"]
+    assert (before["waiting"], [damage["reason"] for damage in before["damages"]]) == (2, ["the checksum is wrong"])
+    assert b"bytes of " + segment.name.encode() in run_karat("online", "health", path).stdout
+    ingest(path)
+    after = check_health(path)
+    assert (after.healthy, after.queries.rows, after.journal.damages) == (False, 2, ())
+    assert after.damages[0].bytes == before["damages"][0]["bytes"]
+    (Paths(path).torn / after.damages[0].file).unlink()
+    assert "healthy" in run("online", "health", str(path))
+
+
+def test_damage_in_a_segment_that_is_written_to(path: Path) -> None:
+    """What lies before another record is damaged; what may be half written is not."""
+    log = online.open(path)
+    log.record("first", ["a"])
+    (segment,) = Paths(path).journal.glob("*.seg")
+    with segment.open("r+b") as file:
+        end = len(file.read().rstrip(b"\0"))
+        file.seek(end + 16)
+        file.write(b"half")
+    assert (check_health(path).healthy, check_health(path).journal.waiting) == (True, 1)
+    log.record("second", ["a"])
+    with segment.open("r+b") as file:
+        file.seek(segment.read_bytes().index(b"first"))
+        file.write(b"other")
+    assert (check_health(path).healthy, check_health(path).journal.waiting) == (False, 1)
+    log.close()
+
+
+def test_a_log_that_cannot_be_read(path: Path) -> None:
+    """It is trouble of the machine, not of the command line."""
+    path.write_bytes(b"no store" * 1000)
+    assert run_karat("online", "health", path).returncode == 3
+
+
+def test_queries_without_a_session(path: Path) -> None:
+    """They are told if they are many."""
+    with online.open(path) as log:
+        log.record("q", ["a"])
+        for number in range(4):
+            log.record("q", ["a"], session=f"s{number}")
+    ingest(path)
+    assert "sessions" not in run("online", "health", str(path))
+    with online.open(path) as log:
+        log.record("q", ["a"])
+    ingest(path)
+    assert check_health(path).without_session == 2
+    assert "sessions 2 queries (33%) have none" in run("online", "health", str(path))
+
+
+def test_ingesting_where_there_is_no_log(path: Path) -> None:
+    """It is refused, and nothing is made; following waits for one, and says so once."""
+    missing = run_karat("online", "ingest", path)
+    assert (missing.returncode, b"no such log" in missing.stderr) == (2, True)
+    assert list(path.parent.iterdir()) == []
+    stop, waits = threading.Event(), list[str]()
+
+    def write() -> None:
+        waits.append("once")
+        with online.open(path) as log:
+            log.record("q", ["a"])
+        stop.set()
+
+    assert follow(path, stop, every=600, on_wait=write).records == 1
+    assert waits == ["once"]
 
 
 def test_a_thread_of_the_host(tmp_path: Path) -> None:
@@ -118,3 +196,19 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
     printed, _ = process.communicate(timeout=600)
     log.close()
     assert json.loads(printed)["records"] == 2
+
+
+def test_a_journal_that_somebody_removes_under_a_running_host(tmp_path: Path) -> None:
+    """Nothing of the last segment is lost, and the command line says that older records may be."""
+    path = tmp_path / "karat.db"
+    log = online.open(path)
+    log.record("before", ["a"])
+    shutil.rmtree(Paths(path).journal)
+    log.record("after", ["a"])
+    log.close()
+    assert run_karat("online", "ingest", path).stdout.startswith(b"2 records are new")
+    health = check_health(path)
+    assert (health.healthy, health.removed, health.dropped) == (False, 1, {})
+    text = run_karat("online", "health", path).stdout
+    assert b"records may be lost" in text
+    assert b"removed  segments of the journal under a running host: 1; it wrote them again" in text

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -257,21 +259,44 @@ def test_a_page_of_the_store_is_corrupt(tmp_path: Path) -> None:
     assert len(frames(segment(path))) == 2
 
 
-@pytest.mark.slow
-def test_a_disk_that_is_full_for_the_store(tmp_path: Path) -> None:
-    """A transaction that cannot be written is undone: the next ingester begins where it began."""
+@pytest.mark.parametrize("pages", [10, 60], ids=["when it is made", "when records come"])
+def test_a_disk_that_is_full_for_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
+    """The message says so. What cannot be written is undone as a whole: the next ingester begins where it began."""
+    connect = sqlite3.connect
+
+    def connect_to_small_disk(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.execute(f"pragma max_page_count = {pages}")  # more raises what a full disk raises
+        return connection
+
     path = tmp_path / "karat.db"
     write(path, 2000)
-    program = (
-        "import resource, sys; from karat.online import ingest\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, resource.RLIM_INFINITY))\n"
-        "try: ingest(sys.argv[1])\n"
-        "except Exception as error: print(type(error).__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "SystemFailed"
+    with monkeypatch.context() as small:
+        small.setattr("karat.store._store.sqlite3.connect", connect_to_small_disk)
+        with pytest.raises(SystemFailed, match=r"the disk is full: .* what is in the journal stays there"):
+            ingest(path)
+        if pages > 10:
+            assert check_health(path).queries.rows == 0
     assert ingest(path).records == 2000
     assert len(set(texts(path))) == 2000
+
+
+def test_a_disk_that_is_full_for_what_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be written aside is a full disk, too, and no damage of the store."""
+    path = tmp_path / "karat.db"
+    write(path, 2)
+    with segment(path).open("r+b") as stream:
+        stream.seek(HEADER + 12)
+        stream.write(b"\xff")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("karat.online._ingest.os.fsync", fail)
+        with pytest.raises(SystemFailed, match="the disk is full"):
+            ingest(path)
+    assert ingest(path).damaged == 1
 
 
 def run_killing(folder: Path, rounds: int, seed: int) -> dict[str, int]:

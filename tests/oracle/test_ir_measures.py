@@ -43,6 +43,7 @@ def test_compatibility_is_the_same(qrels: dict[str, int], run: dict[str, float],
     assert _ours(measure, qrels, run) == pytest.approx(_theirs(measure, qrels, run), rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), p=persistence, rel=st.integers(1, 3))
 def test_rank_biased_precision_is_the_same(qrels: dict[str, int], run: dict[str, float], p: float, rel: int) -> None:

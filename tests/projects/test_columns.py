@@ -50,3 +50,22 @@ def test_a_decision_makes_no_objects(tmp_path: Path) -> None:
     untouched = [trace for run in runs for trace in run.traces if isinstance(trace.listed, HitList)]
     assert len(untouched) == 80
     assert all(trace.listed.table is not None for trace in untouched)  # type: ignore[attr-defined]
+
+
+def test_rows_of_columns_are_those_of_objects(tmp_path: Path) -> None:
+    """A report has the same queries, hits, ranks and grades, however the hits of the run are held."""
+    paths = make_project(tmp_path)
+    for path in paths:
+        path.write_text(path.read_text().replace('"score":2.0', '"score":2.12345678'))
+    project = open_project(tmp_path)
+    baseline = Baseline(evaluation=score_run(project.golden, read_any_run(paths[0], project.golden)))
+    columns, objects = (read_any_run(paths[1], project.golden) for _ in range(2))
+    assert all(isinstance(trace.hits, tuple) for trace in objects.traces)  # whoever asks for objects, makes them
+    reports = [report_document(gate_run(project, run, baseline=baseline)) for run in (columns, objects)]
+    assert reports[0].queries == reports[1].queries
+    row = reports[0].queries[1]  # it found d4 d5 d6 d7 d8 d0 d1 d2 d3 d4, where the baseline has d1 first
+    assert [(hit.rank, hit.document, hit.score, hit.grade, hit.was) for hit in row.hits[::8]] == [
+        (1, "d4", 10.0, 3, 4),
+        (9, "d3", 2.123457, 2, 3),
+    ]
+    assert [(row.document, row.grade, row.rank) for row in row.expected] == [("d4", 3, 1), ("d3", 2, 9)]

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 
@@ -43,6 +45,7 @@ def test_imports_keep_the_contracts() -> None:
     assert complaints("lint-imports", "--no-cache", paths=("src", "tests")) == ""
 
 
+@pytest.mark.early(20)
 def test_the_types_are_right() -> None:
     """``mypy --strict``; it remembers what has not changed, and takes twenty seconds the first time on a machine."""
     assert complaints("mypy") == ""

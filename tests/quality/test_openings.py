@@ -30,6 +30,7 @@ ELSEWHERE = {
     "_reply_file": "lets SQLite open a file that was opened before",
     "_vector_file": "lets SQLite open a file that was opened before",
     "_store": "lets SQLite open a file that was opened before",
+    "_replay": "opens a log, whose files have modules of their own",
     "_segment": "makes a file with a name of its own in the folder of the journal",
     "_ingest": "reads what karat wrote into the folder of the journal",
     "_forget": "overwrites what karat wrote into the folder of the journal",

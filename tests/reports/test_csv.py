@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.reports import render_csv
 from karat.reports._csv import disarm
 from reports.documents import ATTACKS, attacked, make_document, make_query, typed
@@ -35,7 +36,7 @@ def test_a_row_has_scores_baseline_and_change() -> None:
     assert (first["RR@10 baseline"], first["RR@10 change"], first["ms"]) == ("", "", "")
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@each("attack", ATTACKS)
 def test_no_cell_is_a_formula_and_no_line_a_command(attack: str) -> None:
     """No text begins like a formula, every query is one line, and every line begins with a quotation mark."""
     text = render_csv(typed(attacked(attack)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from each import each
 from karat.reports import explain_checks, render_refusal
 from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, typed, without_baseline
 
@@ -78,7 +79,7 @@ def test_a_query_that_must_pass_shows_what_was_expected_and_found() -> None:
     assert text.endswith("  failed: Timeout\n  expected: d-q3\n  found: nothing")
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@each("attack", ATTACKS)
 def test_nothing_acts_on_a_log(attack: str) -> None:
     """Every line is printable, and there are as many as with harmless words."""
     text, calm = render_refusal(typed(attacked(attack))), render_refusal(typed(attacked("calm")))

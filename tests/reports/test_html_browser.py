@@ -113,6 +113,16 @@ def test_verdict_comes_first(opened: Opened) -> None:
     assert page.locator("nav").is_visible()
 
 
+def test_a_judges_card_has_the_mean_that_labels_correct(opened: Opened) -> None:
+    """Both numbers stand together, with the interval, and which of them limits look at."""
+    document = sample()
+    correction = {"labels": 60, "judge": 0.9, "mean": 0.7153, "low": 0.5764, "high": 0.8541}
+    document["measures"][0]["by_labels"] = correction
+    page = opened(document)
+    words = "by the judge; corrected by 60 labels 0.715 (0.576 to 0.854), which limits look at"
+    assert page.locator(".card .labels").all_inner_texts() == [words]
+
+
 def test_content_with_a_script_is_text(opened: Opened) -> None:
     """Scripts and images in queries, reasons, caveats and snippets are read, not run."""
     page = opened(sample(), fragment="#q=q0000")

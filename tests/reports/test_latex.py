@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.reports import render_latex
 from karat.reports._latex import _EVERYWHERE, _LETTER, latex
 from reports.debian import program
@@ -106,7 +107,7 @@ def test_the_list_of_tables_has_the_names_only_and_labels_differ() -> None:
     assert r"\label{tab:karat-turns-new}" in render_latex(typed(make_document()))
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@each("attack", ATTACKS)
 def test_no_content_is_a_command(attack: str) -> None:
     """Braces balance, the commands are those of harmless words and of escapes, and no line more but for letters."""
     text, calm = (

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from each import each
 from karat.reports import render_comment, render_markdown
 from karat.reports._markdown import markdown
 from karat.schema import DecisionDocument
@@ -168,8 +169,8 @@ def test_what_does_not_fit_at_all_is_cut_and_said() -> None:
     assert text.endswith("\n\nThe rest is left out: it does not fit here.\n")
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_comment])
-@pytest.mark.parametrize("attack", ATTACKS)
+@each("render", [render_markdown, render_comment])
+@each("attack", ATTACKS)
 def test_no_content_can_act(attack: str, render: Callable[[DecisionDocument], str]) -> None:
     """Whatever the words are: same sections, same columns, no HTML but ours, no mention, nothing at a line's start."""
     text, calm = render(typed(attacked(attack))), render(typed(attacked("calm")))

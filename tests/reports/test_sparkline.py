@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.reports import Chart, Sparkline, bars, render_sparklines
 from karat.reports._sparkline import describe
 
@@ -109,7 +110,7 @@ def test_what_stands_beside_a_line(values: list[float | None], beside: dict[str,
     assert {node.text: float(node.attrib["y"]) for node in group.iter(f"{SVG}text")} == beside
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         (1e17, "1e+17"), (1.7976931348623157e308, "1.8e+308"), (99999999.0, "99999999.00"), (1234.5, "1234.50"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.reports import defuse, show_safely
 
 PIECES = ("#", "##", "[", ":", "::", " ", "\t", "\n", "\r", "\x1b[0K", "\u202e", "\u2028", "a", "vso", "teamcity[")
@@ -23,7 +23,7 @@ def find_commands(text: str) -> list[str]:
     return github + [line for line in lines if re.search(r"##(vso|teamcity)\[|section_(start|end):\d", line)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("##[group]x", r"#\u0023[group]x"),

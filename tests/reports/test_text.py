@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.reports import COLOUR, render_html, render_text
 from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, typed, without_baseline
 
@@ -139,7 +140,7 @@ def test_colours_change_nothing_but_colours() -> None:
     assert "\x1b[1m\x1b[31mFAIL\x1b[0m\x1b[0m by policy default" in text
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@each("attack", ATTACKS)
 def test_nothing_acts_on_a_terminal(attack: str) -> None:
     """Every line is printable, and there are as many as with harmless words."""
     text, calm = render_text(typed(attacked(attack))), render_text(typed(attacked("calm")))

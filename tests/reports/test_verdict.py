@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from each import each
 from karat.reports import (
     render_comment,
     render_github,
@@ -33,8 +34,8 @@ def test_an_inconclusive_verdict_says_what_is_not_known_and_never_that_it_may_sh
     assert "✅ inconclusive" not in text
 
 
-@pytest.mark.parametrize("render", EVERY)
-@pytest.mark.parametrize(
+@each("render", EVERY)
+@each(
     ("numbers", "aim"),
     [
         ({"difference": -0.05, "low": -0.11}, "show a drop of 0.05"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace, UsageError
 from karat.runs import RunWriter, convert_run, make_run, read_any_run, read_run_file, read_whole_run
 from karat.traces import TRACE_FORMATS
@@ -111,7 +112,7 @@ def test_the_golden_set_tells_questions_and_documents(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('{"karat":"run","format":2}\n{"end":true}\n', "lacks 'name'"),

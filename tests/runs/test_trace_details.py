@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import Citation, Context, GoldenSet, Hit, InputError, Place, Query, Span, Stage
 from karat.runs import RunWriter, read_any_run, read_run_file
 
@@ -48,8 +49,8 @@ def test_the_log_of_blocks_keeps_its_envelope_and_its_observations(tmp_path: Pat
     assert trace.envelope == {name: BLOCKS[name] for name in envelope}
 
 
-@pytest.mark.parametrize("delta", ["delta_s", "deltaS", "delta_S", "∆S"])
-@pytest.mark.parametrize("state", ["lambda_state", "lambdaState", "lambda", "λ"])
+@each("delta", ["delta_s", "deltaS", "delta_S", "∆S"])
+@each("state", ["lambda_state", "lambdaState", "lambda", "λ"])
 def test_other_spellings_of_delta_and_lambda_are_the_same_fields(tmp_path: Path, delta: str, state: str) -> None:
     """In ASCII, and with the sign for an increment; nothing is dropped with a note that nobody reads."""
     row = {key: value for key, value in BLOCKS.items() if key not in ("ΔS", "λ_state")}

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator, ValidationError
 
 from drawn_traces import traces
+from each import each
 from karat.core import Citation, Context, GoldenSet, Hit, InputError, Place, Provenance, Span, Stage, Trace
 from karat.runs import RunWriter, make_run, read_run_file
 from karat.schema import TRACE_FORMAT, json_schema
@@ -61,7 +62,7 @@ def test_every_trace_fits_its_schema_and_is_read_as_it_was(trace: Trace) -> None
     assert read_trace(json.loads(line), "run.jsonl", 2) == trace
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [{"hits": [{"id": "a"}]}, {"ms": {"total": "fast"}}, {"repeat": -1}, {"unknown": 1}, {"context": {"turn": "1"}},
      {"stages": [{"hits": []}]}, {"citations": [{"span": [1]}]}, {"query": None}],

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, KaratError, Query, Span, Target
 from karat.evaluation import evaluation_report, score_run
@@ -386,7 +387,7 @@ def test_strangers_are_checked_and_not_placed(tmp_path: Path) -> None:
 # By hand: which part of which document
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "part"),
     [
         ("pool", Part("pool")),
@@ -466,7 +467,7 @@ def test_a_run_of_karat_is_read_as_it_is(tmp_path: Path) -> None:
     assert len(run.traces) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text"),
     [
         ("run.txt", "q1 Q0 spa 9 2.5 x\nq1 Q0 pool 1 2.5 x\nq1 Q0 wifi 2 3.5 x\n"),
@@ -476,7 +477,7 @@ def test_a_run_of_karat_is_read_as_it_is(tmp_path: Path) -> None:
                  '{"qid": "q1", "doc": "wifi", "score": 3.5}\n'),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("zipped", [False, True])
+@each("zipped", [False, True])
 def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: str, zipped: bool) -> None:
     """The rank column is not trusted, and equal scores go by id, descending, as in trec_eval."""
     path = tmp_path / (name + ".gz" * zipped)
@@ -492,7 +493,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
 # What is wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "what", "hint"),
     [
         (b"", None, "the file is empty", ""),
@@ -710,6 +711,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 @quick
 @given(st.permutations(ROWS))
 def test_the_order_of_the_rows_makes_no_difference(rows: list[dict[str, object]]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import karat.schema
+from each import each
 from karat.core import UsageError
 from karat.schema import DOCUMENTS, PowerPlan, SystemChange, json_schema, to_json
 
@@ -33,7 +34,7 @@ def test_a_schema_is_valid_and_says_what_it_is(name: str) -> None:
     assert json_schema(document) == schema | {"title": class_name}
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@each("name", DOCUMENTS)
 def test_documents_are_frozen_and_take_keywords_only(name: str) -> None:
     """A document is a value: nothing changes it once it is built."""
     module, class_name = DOCUMENTS[name]

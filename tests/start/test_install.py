@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
+from each import each
 from karat.core import UsageError
 from karat.net import find_requirement
 from karat.start import Start, start_project
@@ -91,7 +92,7 @@ def test_where_it_is_not_known_nothing_is_installed(came: Path, tmp_path: Path) 
     assert "Replace this line, for instance by python -m pip install" in process.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "system", "installed"),
     [
         ("0.4", False, "'karat[dense]==0.4'"),
@@ -114,7 +115,7 @@ def test_what_is_told_is_installed(tmp_path: Path, spec: str, system: bool, inst
     assert lines(tmp_path, spec=spec, system=system)[0] == f"{PIP} {installed}"
 
 
-@pytest.mark.parametrize(
+@each(
     "spec",
     ["-e .", "--index-url=x", "karat-tools", "later", "a\nb", "0.1; rm", "${{ secrets.X }}",
      "git+https://${TOKEN}@git.example/karat"],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from statsmodels.stats.multitest import multipletests
 
+from each import each
 from karat.core import UsageError
 from karat.stats import benjamini_hochberg, bonferroni, holm
 from strategies import quick
@@ -58,8 +59,8 @@ def test_one_test_and_none(correct: Correction) -> None:
     assert correct([]).tolist() == []
 
 
-@pytest.mark.parametrize("correct", THEIRS.values(), ids=THEIRS)
-@pytest.mark.parametrize("bad", [math.nan, -0.01, 1.01, math.inf])
+@each("correct", THEIRS.values(), ids=THEIRS)
+@each("bad", [math.nan, -0.01, 1.01, math.inf])
 def test_what_is_no_p_is_refused(correct: Correction, bad: float) -> None:
     """NaN and what lies outside 0 to 1 is refused with its place: a missing p must not pass as none."""
     with pytest.raises(UsageError, match=r"p\[1\]"):

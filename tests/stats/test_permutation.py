@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from samples import differences, drawn
 from scipy import stats
 
+from each import each
 from karat.core import UsageError
 from karat.stats import permutation
 from karat.stats._permutation import EXACT
@@ -113,8 +114,8 @@ def test_an_exact_p_uses_no_randomness() -> None:
     assert generator.bit_generator.state == rng().bit_generator.state
 
 
-@pytest.mark.parametrize("resamples", [1, 7, 8, 9_999, 70_000])
-@pytest.mark.parametrize("n", [17, 24, 25, 600, 1_000])
+@each("resamples", [1, 7, 8, 9_999, 70_000])
+@each("n", [17, 24, 25, 600, 1_000])
 def test_a_drawn_p_counts_the_observed_one(n: int, resamples: int) -> None:
     """Where no flip is as far out, p is 1 / (resamples + 1); where all are, it is 1."""
     values = np.full(n, -0.01)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from statsmodels.stats.power import TTestPower
 
+from each import each
 from karat.core import UsageError
 from karat.stats import detectable, power, sample_size
 from strategies import quick
@@ -121,7 +122,7 @@ def test_more_queries_larger_effects_and_one_side_see_more() -> None:
     assert power(30, 0.0, 0.2) == pytest.approx(0.05, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: power(1, 0.1, 0.15), "at least 2"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from each import each
 from karat.core import UsageError
 from karat.stats import (
     bootstrap,
@@ -40,16 +41,16 @@ UNCLUSTERED: dict[str, Call] = {"effect_size": effect_size, "win_tie_loss": win_
 EVERY = CALLS | UNCLUSTERED
 
 
-@pytest.mark.parametrize("call", EVERY.values(), ids=EVERY)
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@each("call", EVERY.values(), ids=EVERY)
+@each("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused_by_its_place(call: Call, bad: float) -> None:
     """A NaN or an infinity is named with its index."""
     with pytest.raises(UsageError, match=rf"differences\[2\] is {bad}"):
         call([0.1, 0.2, bad, bad])
 
 
-@pytest.mark.parametrize("call", EVERY.values(), ids=EVERY)
-@pytest.mark.parametrize("bad", [[[0.1, 0.2]], 0.1, ["a", "b"], [[0.1], [0.1, 0.2]]])
+@each("call", EVERY.values(), ids=EVERY)
+@each("bad", [[[0.1, 0.2]], 0.1, ["a", "b"], [[0.1], [0.1, 0.2]]])
 def test_what_is_no_list_of_numbers_is_refused(call: Call, bad: object) -> None:
     """Tables, single numbers, words and ragged lists are refused."""
     with pytest.raises(UsageError, match="differences"):

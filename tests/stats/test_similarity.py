@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import UsageError
 from karat.stats.ranks import (
     jaccard,
@@ -37,7 +38,7 @@ def source_class(tau: float, overlap: float, *, changed: bool) -> str:
     return "major" if tau >= 0.85 else "incompatible"
 
 
-@pytest.mark.parametrize(
+@each(
     ("tau", "overlap", "changed", "rr_delta", "expected"),
     [
         (0.99, 0.95, False, None, "identical"),
@@ -80,7 +81,7 @@ def test_another_first_hit_is_always_flagged() -> None:
     assert similarity.similarity_class == "major"
 
 
-@pytest.mark.parametrize(
+@each(
     ("second", "expected"),
     [
         ("abcdefghij", "identical"),

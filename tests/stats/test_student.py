@@ -9,20 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from each import each
 from karat.stats._student import above, critical, gamma_ratio
 from strategies import quick
 
 T = [1e-3, 0.1, 0.5, 0.999, 1.0, 1.001, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0]
 
 
-@pytest.mark.parametrize("t", [1e-8, *T])
+@each("t", [1e-8, *T])
 def test_one_and_two_degrees_of_freedom_have_closed_forms(t: float) -> None:
     """With one degree of freedom P is an arcus tangent, with two a root, to 14 digits."""
     assert above(t, 1) == pytest.approx(0.5 - math.atan(t) / math.pi, rel=2e-14)
     assert above(t, 2) == pytest.approx(1 / (2 + t * t + t * math.sqrt(2 + t * t)), rel=2e-14)
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 4, 10, 29, 79, 80, 299, 6979, 10**5, 10**6])
+@each("df", [1, 2, 3, 4, 10, 29, 79, 80, 299, 6979, 10**5, 10**6])
 def test_probabilities_are_those_of_scipy(df: int) -> None:
     """Both tails are SciPy's to twelve digits, far out too, for few degrees of freedom and for a million."""
     for t in T:
@@ -30,8 +31,8 @@ def test_probabilities_are_those_of_scipy(df: int) -> None:
         assert above(-t, df) == pytest.approx(float(stats.t.cdf(t, df)), rel=1e-12)
 
 
-@pytest.mark.parametrize("df", [1, 2, 5, 29, 300, 10**6])
-@pytest.mark.parametrize("tail", [0.49, 0.2, 0.05, 0.025, 0.001, 1e-8])
+@each("df", [1, 2, 5, 29, 300, 10**6])
+@each("tail", [0.49, 0.2, 0.05, 0.025, 0.001, 1e-8])
 def test_quantiles_are_those_of_scipy(df: int, tail: float) -> None:
     """The value that is exceeded with a probability is SciPy's to eleven digits."""
     assert critical(df, tail) == pytest.approx(float(stats.t.isf(tail, df)), rel=1e-11)

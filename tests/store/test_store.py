@@ -128,7 +128,7 @@ def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.Monke
     open_store(path).close()
     monkeypatch.undo()
     for write in (False, True):
-        with pytest.raises(InputError, match="version 2, and this karat knows 1"):
+        with pytest.raises(InputError, match=f"version {len(steps)}, and this karat knows {len(steps) - 1}"):
             open_store(path, write=write)
 
 
@@ -138,8 +138,8 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: p
     with pytest.raises(SystemFailed):
         open_store(path, write=True)
     monkeypatch.undo()
-    with open_store(path, write=True) as store, pytest.raises(SystemFailed, match="no such table"):
-        store.summary("more")
+    with open_store(path, write=True) as store, pytest.raises(sqlite3.OperationalError, match="no such table"):
+        store._connection.execute("select * from more")
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:
@@ -152,3 +152,32 @@ def test_what_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("hello " * 1000)
     with pytest.raises(InputError, match="not a database"):
         open_store(tmp_path / "text.db")
+
+
+def test_a_store_of_the_first_version_is_brought_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first karat with a store wrote is kept, and flags can be set beside it."""
+    path = tmp_path / "old.db"
+    monkeypatch.setattr(_store, "MIGRATIONS", _store.MIGRATIONS[:1])
+    with open_store(path, write=True) as store:
+        columns, marks = ", ".join(_store.sql.QUERY_COLUMNS), ", ".join("?" * len(QUERY))
+        store._connection.execute(f"insert into queries ({columns}) values ({marks})", QUERY)
+    monkeypatch.undo()
+    with open_store(path, write=True) as store:
+        with store.transaction():
+            assert store.change_flag(("k", 1, 5.0, "me", "try", None, "{}"))
+        assert list(store.queries(None, None, None)) == [QUERY]
+        assert store.flags() == [("k", 1, 5.0, "{}")]
+
+
+def test_a_flag_moves_from_its_version_to_the_next(path: Path) -> None:
+    """A change that begins from another version changes nothing, and has no line in the history."""
+    first, second = ("k", 1, 5.0, "me", "try", None, "a"), ("k", 2, 4.0, "you", "more", "a", "b")
+    with open_store(path, write=True) as store:
+        with store.transaction():
+            assert store.change_flag(first)
+            assert store.change_flag(second)
+            assert not store.change_flag(("k", 2, 6.0, "late", "less", "a", "c"))
+            assert not store.change_flag(("k", 4, 6.0, "early", "less", "a", "c"))
+        assert store.flag("k") == ("k", 2, 4.0, "b")
+        assert store.flag("none") is None
+        assert store.flag_changes() == store.flag_changes("k") == [first, second]

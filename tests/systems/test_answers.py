@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat import Answer, Citation, Document, GoldenSet, Hit, Query, Span
 from karat.config import Settings
 from karat.core import Stage, SystemFailed, Trace
@@ -71,7 +72,7 @@ def test_hits_with_stages_are_read_in_an_answer(tmp_path: Path) -> None:
     assert (trace.timings["embed"], trace.stages[0].hits, trace.citations) == (1.5, (HIT,), (CITED,))
 
 
-@pytest.mark.parametrize(
+@each(
     ("citation", "expected"),
     [
         (CITED, CITED),
@@ -90,7 +91,7 @@ def test_a_citation_may_be_written_in_many_ways(citation: Any, expected: Citatio
     assert ask(Answering(Answer("Yes.", [citation], [HIT])), tmp_path).citations == (expected,)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "message"),
     [
         (Answer("Yes.", [2], [HIT]), "citation 1 is 2: there are hits from 1 to 1"),

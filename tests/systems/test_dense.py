@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from each import each
 from karat.core import InputError, UsageError
 from karat.systems.index import Dense, _dense, _vectors
 from karat.systems.index._ranking import best
@@ -113,7 +114,7 @@ def test_an_empty_index_finds_nothing(how: Dense) -> None:
     assert how.build(np.zeros((0, 4))).search([0, 0, 0, 1], 3) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: EXACT.build([[1.0, np.nan]]), "vector 0 holds a number that is not finite"),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import InputError, Place, UsageError
 from karat.systems._fuse import NORMS, Fused, Fusion, Method, Norm, format_trec, fuse, minmax
 from strategies import quick
@@ -64,8 +65,8 @@ def test_norms_by_hand() -> None:
     assert NORMS["rank"]([3.0, 1.0, -1.0]) == pytest.approx([1, 2 / 3, 1 / 3])
 
 
-@pytest.mark.parametrize("norm", NORM)
-@pytest.mark.parametrize("equal", [[7.0], [-7.0], [0.0], [0.1, 0.1, 0.1], [1e308, 1e308], [5e-324]])
+@each("norm", NORM)
+@each("equal", [[7.0], [-7.0], [0.0], [0.1, 0.1, 0.1], [1e308, 1e308], [5e-324]])
 def test_equal_scores_are_worth_something(norm: str, equal: list[float]) -> None:
     """In a list without differences, to be found counts: 1 each, or by rank."""
     wanted = NORMS["rank"](equal) if norm == "rank" else [1.0] * len(equal)
@@ -104,15 +105,15 @@ def test_depth_and_nothing() -> None:
     assert scores(Fusion(method="combmnz")({"lexical": empty, "dense": [("a", 1.0)]})) == {"a": 1.0}
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+@each("method", METHODS)
+@each("score", [math.nan, math.inf, -math.inf])
 def test_scores_that_are_none_are_refused(method: Method, score: float) -> None:
     """NaN and infinities are refused by every method, also by those that look at ranks only."""
     with pytest.raises(InputError, match="channel dense has a score that is not a finite number"):
         Fusion(method=method)({"lexical": LEXICAL, "dense": [("a", score)]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"method": "rrff"}, "unknown method 'rrff' of fusion, did you mean 'rrf'"),

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from each import each
 from judges.model_server import Failure, ModelServer, Request, serve
 from karat import Document, GoldenSet, Query, Span
 from karat.config import Settings
-from karat.core import Run, UsageError
+from karat.core import Run, SystemFailed, UsageError
 from karat.projects import open_project
 from karat.runs import make_run, read_any_run
 from karat.systems import Pipeline, Stages
@@ -176,6 +177,8 @@ def test_a_spent_budget_fails_what_is_left(server: ModelServer) -> None:
     assert len(server.requests) == 1
     assert [bool(trace.error) for trace in run.traces] == [False, True]
     assert "the budget of 2 calls is spent" in run.traces[1].error
+    with pytest.raises(SystemFailed, match="the budget of 1 call is spent"):
+        ask(server, calls=1)
 
 
 def test_it_is_configured_and_described_without_secrets(
@@ -203,7 +206,7 @@ def test_it_is_configured_and_described_without_secrets(
     assert (tmp_path / ".karat" / "answers.db").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "message"),
     [
         ({"kind": "model"}, "[pipeline.answer] needs url"),

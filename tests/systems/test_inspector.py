@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from each import each
 from karat.core import Document
 from karat.systems import Inspector, Pipeline, Stages
 from karat.systems._embedding import Embedding
@@ -90,7 +91,7 @@ def test_the_last_list_is_what_the_pipeline_returns(stages: dict[str, Any]) -> N
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "stages"),
     [
         ("lexical", {"lexical": False, "expand": False}),
@@ -101,7 +102,7 @@ def test_the_last_list_is_what_the_pipeline_returns(stages: dict[str, Any]) -> N
         ("per_document", {"per_document": 0}),
     ],
 )
-@pytest.mark.parametrize("others", [{}, {"expand": True, "neighbours": True, "rerank": {"kind": "own"}}])
+@each("others", [{}, {"expand": True, "neighbours": True, "rerank": {"kind": "own"}}])
 def test_a_part_that_is_off_is_as_if_it_were_not_configured(
     part: str, stages: dict[str, Any], others: dict[str, Any]
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from each import each
 from karat.core import Document, Hit, UsageError
 from karat.systems import Inspector, Pipeline, Stages
 from karat.systems._fuse import minmax
@@ -100,6 +101,7 @@ def test_by_default_two_channels_are_fused_by_scores() -> None:
     assert {hit.id: hit.score for hit in hits} == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_neighbours_share_the_fused_scores() -> None:
     """The hits are those without the stage, with the scores that the definition gives, and keep their fused score."""
     question = "When can I swim in the pool?"
@@ -359,7 +361,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
     assert len(set(described)) == len(stages)
 
 
-@pytest.mark.parametrize(
+@each(
     ("stages", "message"),
     [
         ({"lexical": False, "dense": False}, "both off"),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import InputError, Span, SystemFailed, UsageError
 from karat.net._client import Endpoint
 from karat.systems._chunk import Chunk
@@ -302,7 +303,7 @@ def test_wrong_answers_are_refused(server: Server, answer: Any, message: str) ->
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"url": "ftp://x/rerank"}, "url 'ftp://x/rerank' is not usable; write one such as"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import NORMALISER as NORMALISER_OF_CORE
 from karat.text import _canonical
 from karat.text._canonical import NORMALISER, canonical
@@ -68,7 +69,7 @@ CHARACTERS = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), CHARACTERS.values(), ids=list(CHARACTERS))
+@each(("text", "wanted"), CHARACTERS.values(), ids=list(CHARACTERS))
 def test_characters(text: str, wanted: str) -> None:
     """Line ends become line feeds, what is invisible goes, and the rest is NFC."""
     assert canonical(text) == wanted
@@ -90,7 +91,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), ENDS.values(), ids=list(ENDS))
+@each(("text", "wanted"), ENDS.values(), ids=list(ENDS))
 def test_ends_and_blank_lines(text: str, wanted: str) -> None:
     """Lines and text end where their last character stands, and at most two blank lines follow each other."""
     assert canonical(text) == wanted
@@ -118,7 +119,7 @@ HYPHENS = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), HYPHENS.values(), ids=list(HYPHENS))
+@each(("text", "wanted"), HYPHENS.values(), ids=list(HYPHENS))
 def test_hyphens_at_line_ends(text: str, wanted: str) -> None:
     """A word that a line end broke is mended in prose, if a lower-case letter or digit follows a lower-case letter."""
     assert canonical(text) == wanted
@@ -140,7 +141,7 @@ CODE = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), CODE.values(), ids=list(CODE))
+@each(("text", "wanted"), CODE.values(), ids=list(CODE))
 def test_code(text: str, wanted: str) -> None:
     """In code tabs become four blanks; its lines are neither joined nor trimmed, and none is left out."""
     assert canonical(text) == wanted
@@ -163,7 +164,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), TABLES.values(), ids=list(TABLES))
+@each(("text", "wanted"), TABLES.values(), ids=list(TABLES))
 def test_tables(text: str, wanted: str) -> None:
     """Within the rows of a table runs of blanks become one; what only looks a little like a table is prose."""
     assert canonical(text) == wanted

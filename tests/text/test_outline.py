@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.cli._golden_outline import command
 from karat.core import InputError, Span, UsageError
 from karat.text._canonical import canonical
@@ -130,7 +131,7 @@ HEADINGS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), HEADINGS.values(), ids=list(HEADINGS))
+@each(("text", "wanted"), HEADINGS.values(), ids=list(HEADINGS))
 def test_headings(text: str, wanted: dict[str, str]) -> None:
     """Markdown headings begin sections; what only looks like one does not."""
     assert titles(text) == wanted
@@ -161,7 +162,7 @@ NUMBERED: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), NUMBERED.values(), ids=list(NUMBERED))
+@each(("text", "wanted"), NUMBERED.values(), ids=list(NUMBERED))
 def test_numbered_headings_of_plain_text(text: str, wanted: dict[str, str]) -> None:
     """A numbered line that stands alone is a heading only where nothing speaks for a list."""
     assert titles(text) == wanted
@@ -189,7 +190,7 @@ NUMBERS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), NUMBERS.values(), ids=list(NUMBERS))
+@each(("text", "wanted"), NUMBERS.values(), ids=list(NUMBERS))
 def test_numbers_of_sections(text: str, wanted: list[str]) -> None:
     """Sections have the numbers of their headings where these make sense, else their places in the tree."""
     assert list(titles(text)) == wanted
@@ -247,7 +248,7 @@ ANCHORS = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), ANCHORS.values(), ids=list(ANCHORS))
+@each(("text", "wanted"), ANCHORS.values(), ids=list(ANCHORS))
 def test_anchors(text: str, wanted: str) -> None:
     """A section is recognised by a paragraph of eight characters, else by a line of code or the head of a table."""
     assert cut(text, outline(text).sections[-1].anchor) == wanted
@@ -297,7 +298,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), BLOCKS.values(), ids=list(BLOCKS))
+@each(("text", "wanted"), BLOCKS.values(), ids=list(BLOCKS))
 def test_blocks(text: str, wanted: list[str]) -> None:
     """Paragraphs, code, tables and figures are blocks, of whole lines."""
     assert [f"{kind} {held}" for kind, held in blocks(text)] == wanted
@@ -320,7 +321,7 @@ def test_json(text: str, wanted: list[str]) -> None:
     assert list(titles(text)) == ["S.0"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ['{"a": 1', '{"a" 1}', "{1: 2}", "[a link](b)", '{"a": 1} and more', "[1,]", '{"a": 1,}', "[" * 100_000, "12"],
 )
@@ -449,7 +450,7 @@ def test_near_misses_of_a_long_text_take_no_time() -> None:
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "steps"),
     [
         ("S.4.2", "S.4.2", 0),
@@ -468,7 +469,7 @@ def test_distance(a: str, b: str, steps: int) -> None:
     assert distance(a, b) == steps
 
 
-@pytest.mark.parametrize("wrong", ["", "S", "S.", "4.2", "S.4.", "S.a", "S.4.2.p.Bk011", "S.\u0664", "S.1\n"])
+@each("wrong", ["", "S", "S.", "4.2", "S.4.", "S.a", "S.4.2.p.Bk011", "S.\u0664", "S.1\n"])
 def test_what_is_no_section_id(wrong: str) -> None:
     """A distance from something else than a section is refused."""
     with pytest.raises(InputError, match=r"is not a section id; write it like S\.4\.2"):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import Document
 from karat.golden import synthesise
 from karat.text._prose import prose
@@ -16,7 +17,7 @@ def spoken(text: str, format: str = "markdown") -> list[str]:
     return [paragraph.text for paragraph in prose(Document(id="d", text=text, format=format))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("---\ntitle: Pool\n\ntags: [a]\n---\nIt opens at six.", ["It opens at six."]),

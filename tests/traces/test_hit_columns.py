@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import Hit, Trace
 from karat.traces import encode_trace, read_trace
 from karat.traces._hit_columns import HitColumns, HitObjects
@@ -57,7 +57,7 @@ def test_damaged_lines_are_never_read_otherwise(changes: list[tuple[int, bytes, 
         assert columns == _decode_whole(data, HitObjects())
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         (b'[{"id":"wifi","score":0.5},{"id":"b","score":2}]', b'{"id":"wifi","score":0.5}'),

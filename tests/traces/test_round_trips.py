@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from drawn_traces import traces
+from each import each
 from karat.core import Citation, Context, Hit, InputError, Place, Span, Stage, Trace
 from karat.runs import read_whole_run
 from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, read_span_traces
@@ -77,9 +78,7 @@ def test_half_of_a_surrogate_pair_and_very_large_numbers_are_written(tmp_path: P
         assert write_and_read(TRACE_FORMATS[name], odd, tmp_path) == odd, name
 
 
-@pytest.mark.parametrize(
-    ("name", "loss"), [(name, loss.name) for name in FORMATS for loss in TRACE_FORMATS[name].losses]
-)
+@each(("name", "loss"), [(name, loss.name) for name in FORMATS for loss in TRACE_FORMATS[name].losses])
 def test_every_loss_is_real(name: str, loss: str, tmp_path: Path) -> None:
     """A trace that has only that of the losses is not read as it was, or not at all."""
     form = TRACE_FORMATS[name]

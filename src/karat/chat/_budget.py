@@ -62,7 +62,8 @@ class Budget:
         most = self._model.price(Usage(size, self._model.max_tokens))
         with self._lock:
             if self._most_calls is not None and self._spending.calls >= self._most_calls:
-                raise BudgetSpent(f"the budget of {self._most_calls} calls is spent; raise it, and go on from here")
+                calls = "1 call" if self._most_calls == 1 else f"{self._most_calls:,} calls"
+                raise BudgetSpent(f"the budget of {calls} is spent; raise it, and go on from here")
             if self._most_money is not None and self._spending.money + self._reserved + most > self._most_money:
                 left = self._most_money - self._spending.money
                 raise BudgetSpent(

@@ -146,6 +146,11 @@ class Chat:
         """What counts the requests that find out how the server is asked for JSON."""
 
     @property
+    def is_probed(self) -> bool:
+        """Whether it is known how the server is asked for JSON, so that nobody has to find out."""
+        return self._rung is not None
+
+    @property
     def rung(self) -> Rung:
         """How the server is asked for JSON: the strictest way that it accepts, found out once."""
         with self._lock:

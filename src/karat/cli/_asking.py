@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._ending import guard_exit
+from karat.cli._ending import guard_exit, note_own_code
 from karat.cli._progress import Progress, say
 from karat.config import Settings, setting_types
 from karat.files import shorten_path
@@ -53,25 +53,40 @@ def given_settings(options: dict[str, Any]) -> dict[str, Any]:
 
 def importable(folder: Path) -> None:
     """Let a system be named by its module: one in the current folder, or in that of the project."""
+    note_own_code()
     sys.path[:0] = dict.fromkeys((str(Path.cwd()), str(folder.resolve())))
+
+
+def admit_system(project: Project, path: str | None = None) -> None:
+    """Let the system of a project be imported, unless it is the built-in pipeline."""
+    if not project.uses_pipeline(path):
+        importable(project.config.folder)
+
+
+parameter_option = click.option(
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Passed to your retriever, as [eval.parameters] in karat.toml; can be repeated.",
+)
 
 
 def naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name a run, and that set the parameters of the user's own system."""
-    command = click.option(
-        "--parameter",
-        "parameters",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Passed to your retriever, as [eval.parameters] in karat.toml; can be repeated.",
-    )(command)
     return click.option("--label", metavar="TEXT", default="", help="A name for the run, shown instead of its commit.")(
-        command
+        parameter_option(command)
     )
 
 
 def set_parameters(project: Project, assignments: Sequence[str]) -> Project:
-    """Return the project with the parameters of the command line, such as ``alpha=0.5``."""
+    """Return the project with the parameters of the command line."""
+    parameters = read_parameters(assignments)
+    return project.with_parameters(parameters) if parameters else project
+
+
+def read_parameters(assignments: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of the command line, such as ``alpha=0.5``, by name."""
     from karat.core import InputError, UsageError
     from karat.files import parse_toml
 
@@ -84,7 +99,7 @@ def set_parameters(project: Project, assignments: Sequence[str]) -> Project:
             parameters[name.strip()] = parse_toml(f"value = {text}", "--parameter")["value"]
         except InputError:  # a text without quotes
             parameters[name.strip()] = text
-    return project.with_parameters(parameters) if parameters else project
+    return parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +123,7 @@ def ask(
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
     from karat.projects import ask_project
 
-    importable(project.config.folder)
+    admit_system(project, system)
     guard_exit()
     folder = None if output is None else Path(output).absolute()  # the system may change the current folder
     # Whatever the system prints is not part of the results.

@@ -109,10 +109,10 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 def _say_outdated(project: Project, run: Run) -> None:
     """Report that the newest run of a project was not made by its system as it is now."""
-    from karat.cli._asking import importable
+    from karat.cli._asking import admit_system
     from karat.projects.saved_runs import describe_outdated
 
-    importable(project.config.folder)
+    admit_system(project)
     if difference := describe_outdated(project, run):
         say(f"the run is not of the system as it is now: {difference}; karat eval asks it anew")
 

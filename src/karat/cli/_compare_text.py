@@ -25,8 +25,8 @@ def comparison_text(comparison: ComparisonDocument) -> str:
         (pair,) = pairs
         correction = comparison.correction
         parts += [
-            _measures(pair, correction), _by_labels(pair), _conclusion(pair, comparison), _bounds(pair),
-            _segments(pair, correction), _per_query(pair), _movers(pair), _lists(pair.lists),
+            _measures(pair, correction), _answered(pair), _by_labels(pair), _conclusion(pair, comparison),
+            _bounds(pair), _segments(pair, correction), _per_query(pair), _movers(pair), _lists(pair.lists),
         ]  # fmt: skip
     else:
         by_labels = {(pair.baseline, pair.candidate): pair for pair in pairs}
@@ -84,6 +84,18 @@ def _bounds(pair: ComparedPair) -> str:
             signed = map(_signed, (ends.worst, test.difference, ends.best))
             rows.append([test.measure, *signed, f"{ends.unjudged:,}", "yes" if ends.decided else "no"])
     return render(rows) if len(rows) > 1 else ""
+
+
+def _answered(pair: ComparedPair) -> str:
+    """Return the measures of answers on what both runs answered; "" if neither left anything unanswered."""
+    a, b = pair.baseline, pair.candidate
+    rows = [["only what both answered", a, b, f"{b} - {a}", "queries"]]
+    for test in pair.measures:
+        if (own := test.answered) is not UNSET:
+            values = number(own.baseline), number(own.candidate), _signed(own.difference)
+            rows.append([test.measure, *values, f"{own.n:,}"])
+    note = f"the table above counts what {b} does not answer as worst, as the gate does, where {a} answers"
+    return f"{render(rows)}\n{note}" if len(rows) > 1 else ""
 
 
 def _by_labels(pair: ComparedPair) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from karat.cli._asking import importable
+from karat.cli._asking import importable, parameter_option, read_parameters
 from karat.cli._choosing import choose_run
 from karat.cli._progress import Progress
 from karat.cli._table import emit
@@ -20,6 +20,7 @@ from karat.cli._table import emit
 @click.option("--against", metavar="RUN", help="Explain what became worse than in another run, and which stage did it.")
 @click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
 @click.option("--system", metavar="MODULE:NAME", help="The retriever that made the run, if it is your own.")
+@parameter_option
 @click.option("--no-ask", is_flag=True, help="Only read the run; do not ask the system again.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, no_ask: bool, as_json: bool, **options: Any) -> None:
@@ -44,6 +45,7 @@ def command(run: str, no_ask: bool, as_json: bool, **options: Any) -> None:
             query=options["query"],
             against=options["against"],
             system=options["system"],
+            parameters=read_parameters(options["parameters"]),
             ask=not no_ask,
             say=progress.say,
             progress=progress,

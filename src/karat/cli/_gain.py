@@ -25,8 +25,9 @@ from karat.core import UsageError
     help="The mean over the chunks of a document, or its nearest chunk alone.",
 )  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, with all documents and queries.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(folder: str, as_json: bool, **options: Any) -> None:
+def command(folder: str, as_json: bool, as_markdown: bool, **options: Any) -> None:
     """Rank new documents by what each would add to the built-in pipeline of DIR, and rate all of them together.
 
     The gain is the weighted mean of the changes of measures, plus the novelty by its weight, as if the project were
@@ -39,6 +40,8 @@ def command(folder: str, as_json: bool, **options: Any) -> None:
     from karat.diagnosis import measure_gain
     from karat.schema import to_json
 
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown: choose one of them")
     importable(Path(folder))
     with Progress() as progress:
         document = measure_gain(
@@ -51,6 +54,11 @@ def command(folder: str, as_json: bool, **options: Any) -> None:
             say=progress.say,
             progress=progress,
         )
+    if as_markdown:
+        from karat.reports import render_gain
+
+        emit(render_gain(document))
+        return
     emit(to_json(document) if as_json else gain_text(document))
 
 

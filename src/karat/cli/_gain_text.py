@@ -35,7 +35,7 @@ def _rows(document: GainDocument) -> str:
     if len(document.documents) > 1:
         rows.append(_row(f"all {len(document.documents):,}", document.together))
     more = len(document.documents) - _SHOWN
-    ending = f"\nand {more:,} more (--json shows all)" if more > 0 else ""
+    ending = f"\nand {more:,} more (--json and --markdown show all)" if more > 0 else ""
     weights = ", ".join(f"{weight:g} x {printable(name, 30)}" for name, weight in document.weights.items())
     if document.novelty_weight:
         weights += f", plus {document.novelty_weight:g} x novelty ({document.novelty_form})"

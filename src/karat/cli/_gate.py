@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import importable
+from karat.cli._asking import admit_system
 from karat.cli._choosing import choose_run
-from karat.cli._process import keep, tune
+from karat.cli._process import keep, tune, tune_imports
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
@@ -62,6 +62,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
         return
     if run is None:
         raise click.UsageError("name a run, or a project for its newest run")
+    tune_imports()  # to choose a run imports NumPy
     chosen = choose_run(run, options["folder"])
     tune([chosen.path])
     document = _decide(chosen, options)
@@ -78,7 +79,7 @@ def _decide(chosen: ChosenRun, options: dict[str, Any]) -> DecisionDocument:
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     if chosen.newest:
-        importable(project.config.folder)
+        admit_system(project)
         result = _note_outdated(result, candidate)
     if not options["as_json"]:
         keep(result)

@@ -29,9 +29,11 @@ _COUNT = click.IntRange(min=1)
     "--least-sessions", type=_COUNT, default=1, show_default=True, help="Leave out what fewer sessions asked."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same queries.")
+@click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
 @click.option("-o", "--output", metavar="DIR", help="Write the candidate to this new folder.")
+@click.option("--record", is_flag=True, help="Record grades of behaviour in STORE, and which queries SET has.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(store: str, set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
+def command(store: str, set_: str | None, output: str | None, record: bool, as_json: bool, **options: Any) -> None:
     """Make a golden-set candidate from the log in STORE: queries that people asked, and what they did then.
 
     Queries that fail come first: nothing found, asked again, not useful. Grades are from behaviour, with their
@@ -42,7 +44,7 @@ def command(store: str, set_: str | None, output: str | None, as_json: bool, **o
     """
     from karat import golden
     from karat.cli._days import parse_day
-    from karat.feedback import harvest_log
+    from karat.feedback import MOST_QUERIES, harvest_log, record_judgments
     from karat.files import refuse_input
     from karat.schema import to_json
 
@@ -50,24 +52,38 @@ def command(store: str, set_: str | None, output: str | None, as_json: bool, **o
     gold = golden.open_set(set_) if set_ else None
     if output:
         refuse_input(output, folder=True)
-    result = harvest_log(store, gold, since=since, until=until, **options)
+    most = None if options.pop("whole") else MOST_QUERIES
+    result = harvest_log(store, gold, since=since, until=until, most=most, **options)
     if output:
         result.write(output)
+    if record:
+        recorded = record_judgments(store, gold, since=since, until=until)
+        grades = _count(recorded.judgments, "grade")
+        known = _count(recorded.known, "query is", "queries are")
+        say(f"recorded in {escaped(store)}: {grades}; {known} in the set")
     for note in result.report.notes:
         say(note)
     emit(to_json(result.report) if as_json else _text(result.report, output))
 
 
 def _text(report: HarvestReport, output: str | None) -> str:
+    unsure = f"{_count(report.unsure, 'pair')} {'is' if report.unsure == 1 else 'are'} unsure"
+    asked = _count(report.asked, "query", "queries") + " in the log"
+    people = report.for_people
+    diverse = "most diverse query" if people == 1 else f"{people:,} most diverse queries"
     where = escaped(output) if output else "nothing written (name --output)"
     lines = [
-        f"{where}: {report.chosen:,} queries, {report.failures:,} of them failures",
-        f"{report.asked:,} queries in the log, {report.distinct:,} different, {report.known:,} in the set already"
+        f"{where}: {_count(report.chosen, 'query', 'queries')}, {report.failures:,} of them failures",
+        f"{asked}, {report.distinct:,} different, {report.known:,} in the set already"
         + (f", {report.rare:,} of too few sessions" if report.rare else ""),
-        f"behaviour proposes {report.proposals:,} grades; {report.unsure:,} pairs are unsure",
-        f"to judge: {report.pairs:,} pairs of the {report.for_people:,} most diverse queries",
+        f"behaviour proposes {_count(report.proposals, 'grade')}; {unsure}",
+        f"to judge: {_count(report.pairs, 'pair')} of the {diverse}",
     ]
     lines += [f"odd records: {escaped(name.replace('_', ' '))} {count:,}" for name, count in report.oddities.items()]
     rows = [["outcome", "intent", "different", "taken"]]
     rows += [[g.outcome, g.intent or "-", f"{g.distinct:,}", f"{g.chosen:,}"] for g in report.groups]
     return "\n".join([*lines, "", render(rows, left=2)] if report.groups else lines)
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

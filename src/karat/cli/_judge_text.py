@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def judge_text(report: JudgeReport) -> str:
     """Return the means with what they are over, why values are missing, what is not seen, and what it took."""
     if report.dry_run:
-        if not report.spending.calls:
-            return "would ask no model"
-        return f"would take about {describe_spending(report.spending)}, if nothing is in the cache"
+        would = "would ask no model"
+        if report.spending.calls:
+            would = f"would take about {describe_spending(report.spending)}, if nothing is in the cache"
+        return "\n".join([would, *_list_spared(report)])
     rows = [["measure", "mean", "scored", "if the rest were worst", "if best"]]
     rows += [
         [row.measure, number(row.mean), f"{row.scored}/{row.total}", number(row.low), number(row.high)]
@@ -38,6 +39,7 @@ def judge_text(report: JudgeReport) -> str:
         for row in report.measures
         if row.misquoted
     ]
+    parts += _list_spared(report)
     parts += [f"caveat: {escaped(caveat)}" for caveat in report.caveats]
     holds = "has every verdict" if any(row.scored for row in report.measures) else "says why, for each answer"
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} {holds}")
@@ -51,6 +53,16 @@ def judge_text(report: JudgeReport) -> str:
     if report.replaced:
         parts.append(f"nothing was kept: {escaped(report.replaced)}")
     return "\n".join(parts)
+
+
+def _list_spared(report: JudgeReport) -> list[str]:
+    """Return lines on answers that no judge was asked about, because a verdict on them does not count."""
+    return [
+        f"{row.measure}: {count_things(row.spared, 'answer')} to questions that have none "
+        f"{'is' if row.spared == 1 else 'are'} not judged: it leaves them out, and RightRefusal counts them"
+        for row in report.measures
+        if row.spared
+    ]
 
 
 def _describe_missing(row: JudgedMeasure) -> str:

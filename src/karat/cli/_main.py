@@ -11,7 +11,7 @@ import traceback
 
 import click
 
-from karat.cli._ending import leave
+from karat.cli._ending import has_own_code, leave
 from karat.cli._process import is_tuned
 from karat.cli._table import escaped, silence, tell
 from karat.cli._verbs import Verbs
@@ -23,7 +23,7 @@ _SECTIONS = {
     "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-    "Live": ("online", "harvest"),
+    "Live": ("online", "shadow", "harvest", "flag", "trial"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
@@ -55,6 +55,9 @@ def main() -> None:
     # A command makes many values and few cycles. With Python's own threshold of 700, it looks for cycles in all of them
     # again and again, which takes a tenth of the time of a check.
     gc.set_threshold(100_000)
+    # After each product of matrices, OpenBLAS lets its threads spin for 2^26 cycles in case of another one. 2^20 are
+    # enough for those that follow each other, and the rest is wasted.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     if "_KARAT_COMPLETE" in os.environ:
         cli.main(prog_name="karat")  # a shell asks for completions; click prints them and exits
     code = _run(sys.argv[1:])
@@ -63,7 +66,12 @@ def main() -> None:
             sys.stdout.flush()
     except BrokenPipeError:
         silence()  # the reader (head, less) has closed the pipe, which does not change what was decided
-    leave(code, at_once=is_tuned())
+    leave(code, at_once=_is_program() and (is_tuned() or not has_own_code()))
+
+
+def _is_program() -> bool:
+    """Return whether this process is nothing but karat; another one may call :func:`main` and go on, as tests do."""
+    return getattr(sys.modules["__main__"], "main", None) is main
 
 
 def _run(arguments: list[str]) -> int:

@@ -19,14 +19,26 @@ _REASONS = {
     "other": "failed otherwise",
 }
 
+_REMOVED = (
+    "segments of the journal under a running host: {}; it wrote them again, but what was full before and not "
+    "ingested is lost"
+)
+
+
+_MANY = 0.2
+"""The share of queries without a session above which it is told."""
+_NO_SESSION = "nobody can tell what became of them: docs/online.md says how a host gives sessions"
+
 
 @click.command("health", short_help="Show what a log holds, what waits, and what was lost.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(store: str, as_json: bool) -> None:
+@click.pass_context
+def command(context: click.Context, store: str, as_json: bool) -> None:
     """Show what STORE holds, what waits in its journal, what hosts dropped, and what could not be read.
 
-    Looking changes nothing.
+    Looking changes nothing. Exits with 0 if the log is healthy, 1 if records were lost or damaged, 2 if there is no
+    such log, and 3 if it cannot be read.
 
     Example: karat online health karat.db
     """
@@ -35,17 +47,26 @@ def command(store: str, as_json: bool) -> None:
 
     health = check_health(store)
     emit(to_json(health) if as_json else _text(health))
+    context.exit(0 if health.healthy else 1)
 
 
 def _text(health: OnlineHealth) -> str:
     journal = health.journal
-    lines = [
-        f"{escaped(health.store)}: {'healthy' if health.healthy else 'records were lost'}",
-        f"queries  {_span(health.queries)}",
+    lines = [f"{escaped(health.store)}: {_judge(health)}", f"queries  {_span(health.queries)}"]
+    if health.without_session > _MANY * health.queries.rows:
+        share = health.without_session / health.queries.rows
+        lines.append(f"sessions {health.without_session:,} queries ({share:.0%}) have none; {_NO_SESSION}")
+    lines += [
         f"events   {_span(health.events)}",
         f"journal  {journal.waiting:,} records waiting, {journal.segments} segments, {journal.writers} of them in use",
     ]
     lines += [f"dropped  {count:,} {_REASONS.get(reason, reason)}" for reason, count in health.dropped.items()]
+    if health.removed:
+        lines.append(f"removed  {_REMOVED.format(health.removed)}")
+    lines += [
+        f"damaged  {part.bytes:,} bytes of {escaped(part.segment)}, not ingested yet: {part.reason}"
+        for part in journal.damages
+    ]
     lines += [
         f"damaged  {damage.bytes:,} bytes, kept in {escaped(damage.file)}: {escaped(damage.reason)}"
         for damage in health.damages
@@ -57,6 +78,13 @@ def _text(health: OnlineHealth) -> str:
             f"last run {escaped(run.run)}, {run.time}: {run.outcome or run.kind}; {escaped(', '.join(values))}"
         )
     return "\n".join(lines)
+
+
+def _judge(health: OnlineHealth) -> str:
+    if health.healthy:
+        return "healthy"
+    lost = health.dropped or health.damages or health.journal.damages
+    return "records were lost" if lost else "records may be lost"
 
 
 def _span(table: OnlineTable) -> str:

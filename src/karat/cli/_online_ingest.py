@@ -23,7 +23,8 @@ _SECONDS = click.FloatRange(min=0.01)
 def command(store: str, follow: bool, every: float, as_json: bool) -> None:
     """Bring what hosts have logged from the journal beside STORE into STORE, which is made if there is none.
 
-    Each accepted record is stored exactly once, even if this is killed, or runs twice.
+    Each accepted record is stored exactly once, even if this is killed, or runs twice. Where there is neither a store
+    nor a journal, nothing is made: the exit code is 2, and --follow waits.
 
     Example: karat online ingest karat.db
     """
@@ -45,7 +46,13 @@ def _follow(store: str, every: float) -> Ingested:
     stop = threading.Event()
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return follow(store, stop, every=every, on_error=lambda error: tell(escaped(str(error))))
+        return follow(
+            store,
+            stop,
+            every=every,
+            on_error=lambda error: tell(escaped(str(error))),
+            on_wait=lambda: tell(f"{escaped(store)}: there is no log yet; waiting for a host to make one"),
+        )
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

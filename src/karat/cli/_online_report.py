@@ -24,9 +24,17 @@ _WIDTH = 60
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option("--shown", type=click.IntRange(min=0), default=10, show_default=True, help="Queries to list.")
 @click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    store: str, set_: str | None, since: str | None, until: str | None, shown: int, html: str | None, as_json: bool
+    store: str,
+    set_: str | None,
+    since: str | None,
+    until: str | None,
+    shown: int,
+    html: str | None,
+    whole: bool,
+    as_json: bool,
 ) -> None:
     """Show the traffic in STORE: how much there is, what became of it, which queries fail, and what --golden lacks.
 
@@ -38,15 +46,15 @@ def command(
     from karat import golden
     from karat.cli._days import parse_day
     from karat.cli._output import write_output
-    from karat.feedback import report_log
+    from karat.feedback import MOST_QUERIES, report_log
     from karat.reports import render_online_html
     from karat.schema import to_json
 
     gold = golden.open_set(set_) if set_ else None
     span = {"since": parse_day(since, "--since"), "until": parse_day(until, "--until")}
-    report = report_log(store, gold, shown=shown, **span)
+    report = report_log(store, gold, shown=shown, most=None if whole else MOST_QUERIES, **span)
     if html:
-        write_output(html, render_online_html(report), "--html")
+        write_output(html, render_online_html(report), "--html", private=True)
     if not as_json:
         for note in report.notes:
             say(note)
@@ -64,7 +72,8 @@ def _parts(report: OnlineReport) -> Iterator[str]:
     if report.drift is not None:
         drift = report.drift
         yield (
-            f"beside the golden set {printable(drift.golden)}: {drift.unseen:,} different queries are not in it, "
+            f"beside the golden set {printable(drift.golden)}: {drift.unseen:,} different "
+            f"{'query is' if drift.unseen == 1 else 'queries are'} not in it, "
             f"{drift.not_asked:,} of its own nobody asked\n" + _rates("in the set", (drift.covered, drift.citations))
         )
         if drift.most_asked:
@@ -87,6 +96,7 @@ def _rates(title: str, rates: Sequence[OnlineRate]) -> str:
 def _queries(title: str, queries: Sequence[OnlineQuery]) -> str:
     rows = [[title, "how it ends", "sessions", "failures", "nearest golden query"]]
     for query in queries:
-        counts = [f"{query.sessions:,}", f"{query.failures:,}", printable(query.nearest, _WIDTH) or "-"]
+        nearest = printable(f"{query.nearest}: {query.nearest_text}", _WIDTH) if query.nearest else "-"
+        counts = [f"{query.sessions:,}", f"{query.failures:,}", nearest]
         rows.append([printable(query.text, _WIDTH), query.outcome, *counts])
     return render(rows, left=2)

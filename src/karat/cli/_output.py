@@ -9,12 +9,15 @@ if TYPE_CHECKING:
     from karat.core import GoldenSet
 
 
-def write_output(path: str, text: str, option: str = "--output") -> None:
-    """Write a file whole or not at all. A path that the verb has read, or would read again, is refused."""
+def write_output(path: str, text: str, option: str = "--output", *, private: bool = False) -> None:
+    """Write a file whole or not at all. A path that the verb has read, or would read again, is refused.
+
+    A new file that is ``private`` is readable by its owner only.
+    """
     from karat.files import refuse_input, write_file
 
     refuse_input(path, option)
-    write_file(path, text)
+    write_file(path, text, private=private)
 
 
 def write_set(

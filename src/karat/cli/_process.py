@@ -12,14 +12,21 @@ _kept: list[object] = []
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of glibc's <malloc.h>
 
 
+def tune_imports() -> None:
+    """Set what NumPy and Polars read when they are imported. A verb that asks a system leaves that to the system."""
+    # Scoring does not gain from more threads, and starting them costs more than a small run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    # The kernel searches and clears two megabytes for each huge page. Columns that live for a moment do not earn it.
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
+
+
 def tune(paths: Iterable[str | Path]) -> None:
     """Prepare to read files, compute and end; call it before NumPy and Polars are imported.
 
     A verb that asks a system does not call it: nothing looks for cycles any more, and the system may make some.
     """
-    # Scoring does not gain from more threads, and starting them costs more than a small run.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    tune_imports()
     # Not with pathlib, which raises on odd names.
     if any(os.path.isfile(path) and os.path.getsize(path) > _LARGE for path in paths):  # noqa: PTH113, PTH202
         _keep_freed_memory()

@@ -13,7 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._output import make_parents
-from karat.cli._process import keep, tune
+from karat.cli._process import keep, tune, tune_imports
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
 from karat.cli._table import emit, emit_data
@@ -70,6 +70,7 @@ def command(path: str, **options: Any) -> None:
 
     Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
     """
+    tune_imports()
     import msgspec
 
     from karat.core import UsageError

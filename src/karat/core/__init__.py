@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core._doors import open_lazily
 from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
 from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
 from karat.core._registry import Registry
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from karat.core._context import Context
     from karat.core._drafts import make_hits, make_query
     from karat.core._golden import GRADES, NORMALISER, Document, GoldenSet, Query, Session, Unit
-    from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
+    from karat.core._hit import BLOCK_TYPES, SCHEMES, Hit, Ids, Place, document_of
     from karat.core._hit_list import HitList, list_documents, list_scores
     from karat.core._hit_table import HitTable, TableRows, find_table_rows
     from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from karat.core._values import check_id, format_ms, is_blank, shorten, shorten_digest, unwrap
 
 __all__ = [
+    "BLOCK_TYPES",
     "GRADES",
     "LOWEST_FOR_GEOMETRIC_MEAN",
     "MEASURES",
@@ -86,6 +88,7 @@ __all__ = [
     "make_judgment",
     "make_query",
     "make_trace",
+    "open_lazily",
     "shorten",
     "shorten_digest",
     "unwrap",
@@ -100,7 +103,7 @@ _HOME = {
     **dict.fromkeys(("check_id", "format_ms", "is_blank", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
     **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
-    **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
+    **dict.fromkeys(("BLOCK_TYPES", "SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
     **dict.fromkeys(("HitList", "list_documents", "list_scores"), "_hit_list"),
     **dict.fromkeys(("HitTable", "TableRows", "find_table_rows"), "_hit_table"),
@@ -110,11 +113,4 @@ _HOME = {
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.core.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import median_low
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.core._judgment import SOURCES, Judgment, Source, Target
@@ -287,7 +286,7 @@ class GoldenSet:
                 votes[pair] = (trust, [judgment.grade])
             elif trust == best[0]:
                 best[1].append(judgment.grade)
-        return {pair: grades[0] if len(grades) == 1 else median_low(grades) for pair, (_, grades) in votes.items()}
+        return {pair: grades[0] if len(grades) == 1 else _median_low(grades) for pair, (_, grades) in votes.items()}
 
     def relevant_targets(self) -> Iterator[tuple[str, list[Target]]]:
         """Yield queries with relevant targets, in the order of the judgments; a query comes again if they do."""
@@ -346,3 +345,8 @@ def _index_by_id(values: Iterable[Any]) -> dict[str, Any]:
     for value in values:
         index.setdefault(value.id, value)
     return index
+
+
+def _median_low(grades: list[int]) -> int:
+    """Return the middle grade, or the lower of the two in the middle."""
+    return sorted(grades)[(len(grades) - 1) // 2]

@@ -20,6 +20,9 @@ SCHEMES: Mapping[str, re.Pattern[str]] = {
 """How systems write the id of a chunk; the pattern's group is the document. Examples: ``wifi:chunk:3``,
 ``chunk-wifi:3``, ``wifi#s03#p002``, ``wifi|r=1a2b3c4d|s=4.2|p=000|b=011``. An opaque id is its own document."""
 
+BLOCK_TYPES = ("prose", "code", "table", "figure", "caption")
+"""What a hit can be."""
+
 Ids = Literal["auto", "chunk", "prefix", "path", "canonical", "opaque"]
 """How the ids of hits name documents and parts: in one of the :data:`SCHEMES`, or ``auto`` for any of them and for the
 ids of judged blocks, where they name something of the golden set."""
@@ -72,7 +75,7 @@ class Hit:
     block: str = ""
     """The id of the block that it is."""
     type: str = ""
-    """prose, code, table or figure; empty if unknown."""
+    """prose, code, table, figure or caption; empty if unknown."""
     content: str = ""
     channels: Mapping[str, Place] = field(default_factory=dict)
     """The channels that found it before fusion, and its place in each."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from karat.core._errors import KaratError, did_you_mean
@@ -19,9 +20,19 @@ class Registry(Generic[T]):
     group are loaded, so that another package can add a value by declaring an entry point.
     """
 
-    def __init__(self, group: str, kind: str, error: type[KaratError] = KaratError, *, module: str = "") -> None:
+    def __init__(
+        self,
+        group: str,
+        kind: str,
+        error: type[KaratError] = KaratError,
+        *,
+        module: str = "",
+        homes: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """``homes`` has the module of each value that can be imported without the others."""
         self.group = group
         self.module = module or group
+        self._homes = homes
         self.kind = kind
         self._error = error
         self._values: dict[str, T] = {}
@@ -39,7 +50,10 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """Return the value of a name or an alias; raise an error that suggests similar names if it is unknown."""
-        self._load()
+        if name in self._homes:
+            importlib.import_module(self._homes[name])
+        else:
+            self._load()
         if name.lower() not in self._folded:
             self._load_plugins()
         canonical = self._folded.get(name.lower())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -134,6 +134,10 @@ class Scores:
         counts = np.bincount(codes, minlength=len(self.reasons) + 1)[1:]
         return {reason: int(n) for reason, n in zip(self.reasons, counts, strict=True) if n}
 
+    def is_missing_for(self, reasons: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Return for each value whether it is missing for one of the reasons that the function accepts."""
+        return np.array([False, *map(reasons, self.reasons)])[self.codes]
+
     def value(self, query: str, measure: str | Measure) -> float | None:
         """Return the value of a query, or None if it is missing; :meth:`reason` says why."""
         cell = self._row(query), self._column(measure)
@@ -193,6 +197,8 @@ class Scores:
 
     def find_rows(self, queries: Iterable[str]) -> NDArray[np.int64]:
         """Return the rows of those of some queries that the table has."""
+        if queries == self.queries:
+            return np.arange(len(self.queries))
         rows = np.array(list(map(self.rows.get, queries, repeat(-1))), np.int64)
         return rows[rows >= 0]
 

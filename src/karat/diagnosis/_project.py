@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -32,6 +33,7 @@ def explain(
     against: str | Path | None = None,
     golden: str | Path | None = None,
     system: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
     ask: bool = True,
     say: Say | None = None,
     progress: Progress | None = None,
@@ -40,10 +42,12 @@ def explain(
 
     ``against`` is another run: then the queries that became worse are explained, with the stage that moved each
     document. The system of the project, or ``system``, is asked again with one thing changed if it is the one that made
-    the run; without ``ask`` only the run is read.
+    the run; without ``ask`` only the run is read. ``parameters`` are added to those of the project's own retriever.
     """
     chosen = path if isinstance(path, ChosenRun) else choose_run(path, golden=golden)
     project = chosen.open_project()
+    if parameters:
+        project = project.with_parameters(parameters)
     run = read_any_run(chosen.path, project.golden, say=say)
     require_complete(project.golden, run)
     other = None if against is None else _read_other(against, project, say)
@@ -182,7 +186,7 @@ def _find_system(
         differences = f" ({', '.join(changed[:_NAMED])}{' ...' if len(changed) > _NAMED else ''})" if changed else ""
         return None, (
             f"only the run was read: it was made by another system than the one that is configured{differences}; "
-            "name its system (--system), set karat.toml as it was, or evaluate again"
+            "name its system (--system, --parameter), set karat.toml as it was, or evaluate again"
         )
     prepare_system(system, project.golden, project.settings())
     return system, ""

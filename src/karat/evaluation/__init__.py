@@ -32,15 +32,17 @@ from karat.evaluation._scoring import (
 )
 from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
 from karat.evaluation._stability import stability_report
-from karat.evaluation._texts import describe_altered, describe_returned
-from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
+from karat.evaluation._texts import describe_altered, describe_returned, describe_unknown_texts
+from karat.evaluation._worst import NOT_JUDGED, UNANSWERED, UNKNOWN, fill_worst, find_worst
 
 __all__ = [
     "FIELDS",
     "FIT_PARTS",
     "LEXICAL",
     "MEASURES",
+    "NOT_JUDGED",
     "UNANSWERED",
+    "UNKNOWN",
     "Evaluation",
     "RankedLists",
     "Revision",
@@ -59,6 +61,7 @@ __all__ = [
     "describe_altered",
     "describe_order",
     "describe_returned",
+    "describe_unknown_texts",
     "empty_scores",
     "evaluation_report",
     "fill_worst",

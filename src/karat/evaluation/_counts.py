@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from karat.evaluation._evaluation import Evaluation
 from karat.schema import QueryCounts, QueryFacts, ValueSpread
+from karat.stats import quantiles
 
 
 def summarise_spread(values: Iterable[float]) -> ValueSpread | None:
@@ -20,7 +21,7 @@ def summarise_spread(values: Iterable[float]) -> ValueSpread | None:
     array = np.fromiter(values, np.float64)
     if not array.size:
         return None
-    low, middle, high, top = np.quantile(array, (0.0, 0.5, 0.95, 1.0)).tolist()
+    low, middle, high, top = quantiles(array, (0.0, 0.5, 0.95, 1.0))
     deviation = float(array.std(ddof=1)) if array.size > 1 else 0.0
     return ValueSpread(sd=deviation, min=low, max=top, p50=middle, p95=high)
 

@@ -39,7 +39,9 @@ def evaluation_report(
         measures=scores.measures,
         not_in_run=scores.not_in_run,
         not_judged=scores.not_judged,
-        spread={name: summarise_spread(evaluation.values(name).values()) for name in evaluation.scores.measures},
+        spread={
+            name: summarise_spread(evaluation.scores.present(name)[1].tolist()) for name in evaluation.scores.measures
+        },
         counts=count_queries(evaluation),
         queries=scores.queries,
         facts=list_facts(evaluation) if per_query else UNSET,

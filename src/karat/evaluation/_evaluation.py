@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from karat.core import Provenance, Scores, Trace, average
+from karat.evaluation._hit_texts import HitTexts
 from karat.evaluation._latency import falls_among_failed, find_slowest
 from karat.evaluation._ranked import RankedLists, StoredLists
 from karat.evaluation._revision import Revision
@@ -71,6 +72,11 @@ class Evaluation:
     """Queries to which the right answer is no answer, as the golden set says."""
     invented: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What answers cite that exists nowhere, neither among their hits nor in the golden set: ids by query."""
+    texts: HitTexts | None = None
+    """Whether the texts of hits are those of their documents; None if that is not known, as for a baseline."""
+    unmeasured: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    """Answers without a value of a measure that count as the worst one in the gate: by measure, by why (:data:`WHY`),
+    and by query. Each wording and repeat is an answer."""
     false_answers: frozenset[str] = frozenset()
     """Unanswerable queries that did not fail, got hits, and were not refused in every wording and repeat."""
     unjudged: frozenset[str] = frozenset()
@@ -112,6 +118,16 @@ class Evaluation:
         if isinstance(self.lists, RankedLists | StoredLists):
             return self.lists.find_answered()
         return {query: bool(documents) for query, documents in self.lists.items()}
+
+    @cached_property
+    def altered(self) -> Mapping[str, int]:
+        """How many hits have a text that is not in their document, by query, where something rests on these texts.
+
+        That is an answer, or the opinion of a judge. Of retrieval alone, the ids count and not the texts.
+        """
+        if self.texts is None or not any(t.answer or t.citations or t.refused or t.opinions for t in self.traces):
+            return {}
+        return self.texts.altered
 
     @property
     def has_queries(self) -> bool:

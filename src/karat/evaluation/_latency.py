@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from karat.core import Trace
+from karat.stats import quantiles
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
 
@@ -26,7 +27,7 @@ def summarise_latency(milliseconds: Sequence[float], failed: int = 0) -> dict[st
         return {}
     times = np.asarray(milliseconds, float)
     times = np.concatenate([times, np.full(failed, times.max())])
-    shares = np.percentile(times, list(_PERCENTILES.values())).tolist()
+    shares = quantiles(times, [percent / 100 for percent in _PERCENTILES.values()])
     summary = {"n": len(times), "mean": float(times.mean()), **dict(zip(_PERCENTILES, shares, strict=True))}
     return {**summary, "failed": failed} if failed else summary
 

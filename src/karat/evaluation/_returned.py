@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, Ids, Trace, document_of, find_table_rows, list_scores, shorten
+from karat.core import (
+    BLOCK_TYPES,
+    GoldenSet,
+    Hit,
+    HitList,
+    Ids,
+    Trace,
+    document_of,
+    find_table_rows,
+    list_scores,
+    shorten,
+)
 from karat.measures import find_invented
 from karat.runs import Parts
 
@@ -96,6 +108,31 @@ def describe_order(traces: Sequence[Trace]) -> list[str]:
     many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
     unsorted = f"the hits of {many} are not in the order of their scores, such as those of {shorten(queries[0])}"
     return [f"{unsorted}: the order of the list counts"]
+
+
+def describe_types(traces: Iterable[Trace]) -> list[str]:
+    """Return a note if hits have a type that no block has.
+
+    >>> hits = Hit("wifi", 0.2, type="video"), Hit("pool", 0.1, type="code")
+    >>> describe_types([Trace(query="q1", text="?", hits=hits)])
+    ["1 hit of 1 query has a type that no block has: 'video'; write prose, code, table, figure or caption, or none"]
+    """
+    strange: Counter[str] = Counter()
+    queries: dict[str, None] = {}
+    for trace in traces:
+        if type(trace.listed) is HitList:  # of which no types are known
+            continue
+        if types := [hit.type for hit in trace.hits if hit.type and hit.type not in BLOCK_TYPES]:
+            strange.update(types)
+            queries[trace.query] = None
+    if not strange:
+        return []
+    total = strange.total()
+    names = ", ".join(shorten(name) for name, _ in strange.most_common(_NAMED)) + (", ..." * (len(strange) > _NAMED))
+    hits, verb = ("1 hit", "has") if total == 1 else (f"{total:,} hits", "have")
+    many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
+    kinds = f"{', '.join(BLOCK_TYPES[:-1])} or {BLOCK_TYPES[-1]}"
+    return [f"{hits} of {many} {verb} a type that no block has: {names}; write {kinds}, or none"]
 
 
 def list_invented(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Sequence[str]]:

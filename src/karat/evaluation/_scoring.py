@@ -15,13 +15,14 @@ from karat.core import GoldenSet, InputError, Measure, Run, Scores, Trace, short
 from karat.evaluation._averages import average_by, average_tables, select_asked, select_shared, split_wordings
 from karat.evaluation._distances import PinnedEmbedder, name_embedder
 from karat.evaluation._evaluation import Evaluation, Variant
+from karat.evaluation._hit_texts import HitTexts
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
 from karat.evaluation._ranked import RankedLists
 from karat.evaluation._returned import keep_order, list_invented, read_returned
 from karat.evaluation._revision import Revision, describe_asked, revise_run
 from karat.evaluation._segments import QuerySegments
-from karat.evaluation._worst import fill_worst
+from karat.evaluation._worst import count_unmeasured, fill_worst
 from karat.measures import name_judge, pass_at_k, score_hits
 from karat.text import resolver
 
@@ -159,6 +160,8 @@ def _describe(
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
         invented=list_invented(golden, traces),
+        texts=HitTexts(golden, traces),
+        unmeasured=count_unmeasured(tables.variants.values(), requested),
         must_show={query.id: query.must_show for query in tables.asked.queries if query.must_show},
         false_answers=_find_false_answers(traces, unanswerable, tables.everything) - failures.keys(),
         unjudged=unjudged,

@@ -140,7 +140,7 @@ def _find_tiers(golden: GoldenSet) -> dict[str | Target, set[str]]:
 def _find_block_types(golden: GoldenSet) -> dict[str | Target, set[str]]:
     """Return the types of blocks of each relevant part, document by document, so that each is outlined once."""
     relevant = golden.grades_by_query.at_least(golden.relevant)
-    used = (relevant.targets[number] for number in np.unique(relevant.target).tolist())
+    used = (relevant.targets[number] for number in np.flatnonzero(np.bincount(relevant.target)).tolist())
     parts = {target for target in used if not target.whole}
     return {
         target: _block_types(target, golden.document_by_id.get(target.document)) for target in sorted(parts, key=str)

@@ -15,11 +15,14 @@ from karat.feedback._learning import (
 from karat.feedback._pairs import PairCounts, count_pairs
 from karat.feedback._reading import harvest_log
 from karat.feedback._rebuild import read_sessions, rebuild_sessions
+from karat.feedback._recording import Recorded, record_judgments
 from karat.feedback._report import report_log, report_sessions
+from karat.feedback._sampling import MOST_QUERIES
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
 from karat.feedback._summary import summarise_sessions
 
 __all__ = [
+    "MOST_QUERIES",
     "OUTCOMES",
     "AskedQuery",
     "BehaviourJudgment",
@@ -28,6 +31,7 @@ __all__ = [
     "Oddities",
     "Outcome",
     "PairCounts",
+    "Recorded",
     "Session",
     "TriggerPhrase",
     "Validation",
@@ -44,6 +48,7 @@ __all__ = [
     "list_validations",
     "read_sessions",
     "rebuild_sessions",
+    "record_judgments",
     "report_log",
     "report_sessions",
     "summarise_sessions",

@@ -48,15 +48,13 @@ class LiveQuery:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ends most often, among failures if it fails at least as often as it succeeds; the worst of equals."""
-        failed = self.failures and self.failures >= self.outcomes["used"]
-        among = [outcome for outcome in OUTCOMES if (outcome not in ("used", "unknown")) == bool(failed)]
-        return max(among, key=lambda outcome: self.outcomes[outcome])
+        """How it ends most often; the worst of equals."""
+        return max(OUTCOMES, key=lambda outcome: self.outcomes[outcome])
 
     @property
     def is_failure(self) -> bool:
-        """Whether it fails at least as often as it succeeds."""
-        return self.outcome not in ("used", "unknown")
+        """Whether it fails at least as often as it is used; what is unknown says nothing."""
+        return self.failures > 0 and self.failures >= self.outcomes["used"]
 
     @property
     def day(self) -> str:
@@ -77,6 +75,8 @@ class Gathering:
     asked: int = 0
     wordless: int = 0
     """Queries without a word, which nobody can judge."""
+    lists: bool = True
+    """Whether to take note of what came back."""
 
     def watch(self, sessions: Iterable[Session]) -> Iterator[Session]:
         """Yield sessions, and take note of their queries."""
@@ -98,7 +98,7 @@ class Gathering:
             live.outcomes[asked.outcome] += 1
             if query.intent:
                 live.intents[query.intent] += 1
-            if query.hits:
+            if query.hits and self.lists:
                 live.lists[query.system] = tuple(dict.fromkeys(query.documents))
             live.latest = max(live.latest, query.time)
             keys.add(key)

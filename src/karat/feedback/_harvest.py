@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.core import GoldenSet, Judgment, Query, Target, UsageError
+from karat.core import GoldenSet, Judgment, Query, Target, UsageError, shorten
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering, LiveQuery
 from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
@@ -35,6 +35,8 @@ PEOPLE = 50
 SIZE = 200
 DEPTH = 20
 TO_JUDGE, BEHAVIOUR = "to-judge.jsonl", "behaviour.jsonl"
+_NAMED = 10
+"""How many queries without a document to judge are named."""
 PHRASES, VALIDATIONS, CONFIDENCE = "phrases.jsonl", "validations.jsonl", "confidence.jsonl"
 
 
@@ -228,9 +230,15 @@ def _report(
     of, taken = (Counter((live.intent, live.outcome) for live in own) for own in (frequent, chosen))
     order = {outcome: place for place, outcome in enumerate(OUTCOMES)}
     groups = sorted(of, key=lambda group: (order[group[1]], group[0]))
-    notes = [f"{gathering.wordless:,} queries without a word are left out"] if gathering.wordless else []
+    wordless = (
+        "1 query without a word is" if gathering.wordless == 1 else f"{gathering.wordless:,} queries without a word are"
+    )
+    notes = [f"{wordless} left out"] if gathering.wordless else []
     if without := sum("text" not in row for row in rows):
         notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; name a golden set with documents")
+    pooled = {row["query"] for row in rows}
+    bare = [live for live in asked if live.id not in pooled]
+    notes += _note_bare(bare)
     graded = sum(own.grade is not None for _, own in judgments)
     return HarvestReport(
         asked=gathering.asked,
@@ -239,7 +247,7 @@ def _report(
         rare=len(fresh) - len(frequent),
         chosen=len(chosen),
         failures=sum(live.is_failure for live in chosen),
-        for_people=len(asked),
+        for_people=len(asked) - len(bare),
         pairs=len(rows),
         proposals=graded,
         unsure=len(judgments) - graded,
@@ -249,4 +257,20 @@ def _report(
         ),
         oddities=oddities.describe() if oddities else {},
         notes=tuple(notes),
+        nothing_to_judge=tuple(live.id for live in bare),
+    )
+
+
+def _note_bare(queries: Sequence[LiveQuery]) -> Iterator[str]:
+    """Yield what to do about queries without a document to judge, which would else stay out of every set."""
+    if not queries:
+        return
+    names = ", ".join(f"{live.id} ({shorten(live.text)})" for live in queries[:_NAMED])
+    more = f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
+    one = len(queries) == 1
+    have, them = ("1 query has", "it") if one else (f"{len(queries):,} queries have", "them")
+    yield (
+        f"{have} nothing to judge, since nothing was shown and no document has {'its' if one else 'their'} words: "
+        f'{names}{more}; if no document can answer {them}, set "answerable": false in queries.jsonl, otherwise add '
+        f"rows to {TO_JUDGE}"
     )

@@ -135,7 +135,8 @@ def _close(
         home.pop(name, None)
     queries = sorted(session.queries.values(), key=lambda query: (query.time, query.id))
     drafts = {query.id: _Draft(query) for query in queries}
-    shown = _index(queries)
+    by_document = any(event.query not in drafts for event in session.events.values())
+    shown = _index(queries) if by_document else {}  # most hosts name the query
     unmatched, outcomes, actions = [], [], 0
     for event in sorted(session.events.values(), key=lambda event: (event.time, event.id)):
         if event.kind == TASK_OUTCOME:
@@ -157,6 +158,8 @@ def _close(
         unmatched=tuple(unmatched),
         outcomes=tuple(outcomes),
         actions=actions,
+        events=len(session.events),
+        span=(min(times), max(times)) if (times := [event.time for event in session.events.values()]) else None,
     )
 
 
@@ -217,14 +220,16 @@ class _Draft:
     def finish(self, texts: Mapping[str, str] | None) -> AskedQuery:
         """Return the query with what can be seen besides: what was cited, reused and passed over."""
         query = self.query
-        by_id = {hit.id: hit.document for hit in query.hits}
-        cited = [by_id.get(name, name) for name in query.citations]
+        cited: list[str] = []
+        if query.citations:
+            by_id = {hit.id: hit.document for hit in query.hits}
+            cited = [by_id.get(name, name) for name in query.citations]
         if texts and query.answer:
             own = {document: texts[document] for document in dict.fromkeys(query.documents) if document in texts}
             cited += find_reused(query.answer, own)
         reused = tuple(dict.fromkeys((*self.reused, *cited)))
         chosen = {*self.read, *self.useful, *self.not_useful, *reused}
-        passed = dict.fromkeys((*self.passed, *find_passed(query.documents, chosen)))
+        passed = dict.fromkeys((*self.passed, *(find_passed(query.documents, chosen) if chosen else ())))
         return AskedQuery(
             query=query,
             read=self.read,

@@ -10,11 +10,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from karat.core import GoldenSet
 from karat.feedback._detectors import SIMILAR, compare_words
+from karat.feedback._extending import Whole, extend_report
 from karat.feedback._gathering import Gathering, LiveQuery
-from karat.feedback._rebuild import read_sessions
+from karat.feedback._sampling import (
+    MOST_QUERIES,
+    NO_QUERIES,
+    choose_parts,
+    describe_empty,
+    describe_parts,
+    read_parts,
+    refuse_reversed,
+)
 from karat.feedback._sessions import Oddities, Session
 from karat.feedback._traffic import CITED, COVERED, RATES, Traffic
 from karat.online import read_log
@@ -35,13 +45,31 @@ def report_log(
     since: float | None = None,
     until: float | None = None,
     shown: int = SHOWN,
+    most: int | None = MOST_QUERIES,
 ) -> OnlineReport:
-    """Return a report on the log of a store; ``since`` is included and ``until`` is not, in seconds since 1970."""
+    """Return a report on the log of a store; ``since`` is included and ``until`` is not, in seconds since 1970.
+
+    If there are more than ``most`` queries, what became of them is found out for some sessions, which stand for all;
+    None looks at all sessions.
+    """
+    refuse_reversed(since, until)
     oddities = Oddities()
     texts = {document.id: document.text for document in golden.documents} if golden else None
     with read_log(store) as log:
-        sessions = read_sessions(log, since, until, oddities=oddities, texts=texts)
-        return report_sessions(sessions, golden, store=str(store), shown=shown, oddities=oddities)
+        totals = log.totals(since, until)
+        parts = choose_parts(totals.queries, most)
+        sessions = read_parts(log, since, until, parts, oddities=oddities, texts=texts)
+        report = report_sessions(sessions, golden, store=str(store), shown=shown, oddities=oddities)
+        if not report.queries:
+            return replace(report, notes=(describe_empty(log),))
+        if parts is None:
+            return report
+        latency = _summarise_latency(np.fromiter(log.latencies(since, until), np.float64))
+    first, last = (_format_time(math.nan if time is None else time) for time in (totals.first, totals.last))
+    weights = {_describe_weight(report.estimated): _describe_weight(totals.weight)}
+    notes = describe_parts(parts, report.queries), *(weights.get(note, note) for note in report.notes)
+    extended = extend_report(report, Whole(totals=totals, latency=latency, parts=parts))
+    return replace(extended, first=first, last=last, notes=notes)
 
 
 def report_sessions(
@@ -55,7 +83,7 @@ def report_sessions(
     """Return a report on sessions, with the ``shown`` worst queries and as many that ``golden`` does not have."""
     from karat.schema.feedback import OnlineDay, OnlineReport
 
-    traffic, gathering = Traffic(golden), Gathering()
+    traffic, gathering = Traffic(golden), Gathering(lists=False)
     for session in gathering.watch(sessions):
         traffic.add(session)
     failing = [live for live in gathering.queries.values() if live.failures]
@@ -100,7 +128,7 @@ def _make_rate(traffic: Traffic, name: str) -> OnlineRate:
     )
 
 
-def _summarise_latency(latencies: Sequence[float]) -> OnlineLatency | None:
+def _summarise_latency(latencies: Sequence[float] | np.ndarray) -> OnlineLatency | None:
     from karat.schema.feedback import OnlineLatency
 
     if not len(latencies):
@@ -130,9 +158,10 @@ def _list_intents(traffic: Traffic, golden: GoldenSet | None) -> Iterable[Online
 def _show(live: LiveQuery, golden: GoldenSet | None) -> OnlineQuery:
     from karat.schema.feedback import OnlineQuery
 
+    nearest = _find_nearest(live.text, golden) if golden else ""
     return OnlineQuery(
         text=live.text, intent=live.intent, outcome=live.outcome, sessions=live.sessions, failures=live.failures,
-        latest=live.day, nearest=_find_nearest(live.text, golden) if golden else "",
+        latest=live.day, nearest=nearest, nearest_text=golden.query_by_id[nearest].text if golden and nearest else "",
     )  # fmt: skip
 
 
@@ -161,16 +190,23 @@ def _find_drift(traffic: Traffic, gathering: Gathering, golden: GoldenSet, shown
     )
 
 
+def _describe_weight(weight: float) -> str:
+    return f"only some queries are logged: counts are of those, which stand for {round(weight):,}"
+
+
 def _list_notes(traffic: Traffic) -> Iterable[str]:
     if not traffic.queries:
-        yield "there are no queries; what waits in the journal is not read: run 'karat online ingest' first"
+        yield NO_QUERIES
         return
     if len(traffic.searches) < _FEW_SESSIONS:
-        yield f"{len(traffic.searches):,} sessions are few: look at the intervals"
+        few = "1 session is" if len(traffic.searches) == 1 else f"{len(traffic.searches):,} sessions are"
+        yield f"{few} few: look at the intervals"
     if round(traffic.weight) > traffic.queries:
-        yield f"only some queries are logged: counts are of those, which stand for {round(traffic.weight):,}"
+        yield _describe_weight(traffic.weight)
     unknown = sum(outcomes["unknown"] for outcomes in traffic.intents.values())
-    if unknown:
+    if unknown == 1:
+        yield "of 1 query nobody knows what became of it; it does not count as used"
+    elif unknown:
         yield f"of {unknown:,} queries nobody knows what became of them; they do not count as used"
     if not traffic.latencies:
         yield "no latency was recorded"

@@ -67,6 +67,10 @@ class Session:
     """What is known of how the task ended."""
     actions: int = 0
     """Free actions, which are only counted."""
+    events: int = 0
+    """How many events it has, whatever they say."""
+    span: tuple[float, float] | None = None
+    """When the first of them happened, and the last; None if it has none."""
 
     @property
     def start(self) -> float:
@@ -98,8 +102,7 @@ class Session:
         return sum(bool(asked.repeats) for asked in self.queries) / max(len(self.queries), 1)
 
     def _times(self) -> list[float]:
-        events = (*self.unmatched, *self.outcomes)
-        return [*(asked.query.time for asked in self.queries), *(event.time for event in events)]
+        return [*(asked.query.time for asked in self.queries), *(self.span or ())]
 
 
 @dataclass(slots=True)

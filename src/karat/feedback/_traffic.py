@@ -7,12 +7,22 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from karat.core import GoldenSet
 from karat.feedback._sessions import AskedQuery, Outcome, Session
 from karat.text import folded
 
-RATES = ("nothing found", "error", "asked again", "not useful", "used", "useful, of those validated")
+VALIDATED = "useful, of those validated"
+RATES = ("nothing found", "error", "asked again", "not useful", "failed", "used", "unknown", VALIDATED)
+"""Each query has one outcome: the first four are those that failed; failed, used and unknown are all queries."""
+
+_DAY = 86_400
+
+
+@lru_cache(1024)
+def _name_day(number: int) -> str:
+    return datetime.fromtimestamp(number * _DAY, UTC).strftime("%Y-%m-%d")
 
 
 COVERED, CITED = "queries that the set has", "their answers that cite a relevant document"
@@ -54,7 +64,7 @@ class Traffic:
 
     def add(self, session: Session) -> None:
         """Add a session; one without queries only has its events."""
-        self.events += len(session.unmatched) + len(session.outcomes) + session.actions
+        self.events += session.events
         self.outcomes += [event.value for event in session.outcomes if event.value is not None]
         if not session.queries:
             return
@@ -70,10 +80,9 @@ class Traffic:
 
     def _add_query(self, asked: AskedQuery) -> None:
         query, outcome = asked.query, asked.outcome
-        day = datetime.fromtimestamp(query.time, UTC).strftime("%Y-%m-%d")
+        day = _name_day(int(query.time // _DAY))
         self.queries += 1
         self.weight += query.weight
-        self.events += len(asked.read) + len(asked.useful) + len(asked.not_useful)
         self.first, self.last = min(self.first, query.time), max(self.last, query.time)
         self.days[day] += 1
         self.failures[day] += asked.is_failure
@@ -84,16 +93,18 @@ class Traffic:
 
     def _count(self, asked: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
         """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
-        query = asked.query
+        query, outcome = asked.query, asked.outcome
         found = query.count is not None or bool(query.hits) or bool(query.error)
         validated = bool(asked.useful or asked.not_useful)
         facts = {
             "nothing found": (asked.is_empty, found),
             "error": (bool(query.error), True),
-            "asked again": (asked.repeated, True),
-            "not useful": (bool(asked.not_useful), True),
-            "used": (asked.outcome == "used", True),
-            "useful, of those validated": (bool(asked.useful), validated),
+            "asked again": (outcome == "asked again", True),
+            "not useful": (outcome == "not useful", True),
+            "failed": (asked.is_failure, True),
+            "used": (outcome == "used", True),
+            "unknown": (outcome == "unknown", True),
+            VALIDATED: (bool(asked.useful), validated),
         }
         if self.golden is not None:
             name = self.known.get(folded(query.text))

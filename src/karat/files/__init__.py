@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.files._files import GZIP, gunzip, read_bytes, read_stdin, read_stream
 from karat.files._limits import MAX_BYTES, VARIABLE, max_bytes, parse_size, too_large
 from karat.files._opening import access_file, open_file
@@ -78,11 +79,4 @@ _HOME = {
     "lock_folder": "_lock",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.files.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

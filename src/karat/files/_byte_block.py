@@ -18,6 +18,7 @@ _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WORD + 1)], np.uint6
 """What is left of a word of which only some bytes belong to a text."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, which spreads similar words: Fibonacci hashing
 _HALF = np.uint64(32)
+_AT_ONCE = 1 << 16  # texts
 
 
 class ByteBlock:
@@ -101,31 +102,43 @@ class TextColumn:
         for part, (start, end) in zip(self._parts, pairwise(places), strict=True):
             words[: part.shape[0], start:end] = part
         # The rows of a query mostly stand together, so that one of them is looked at for all.
-        starts = np.flatnonzero(np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: words.shape[1]])
-        runs = words[:, starts]
+        is_start = np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: words.shape[1]]
+        runs = words if is_start.all() else words[:, is_start]
         first_of = _find_first(runs)
         is_first = first_of == np.arange(len(first_of))
-        numbers: Ints = np.repeat((np.cumsum(is_first) - 1)[first_of], np.diff(np.append(starts, words.shape[1])))
+        numbers: Ints = (np.cumsum(is_first) - 1)[first_of]
+        if runs is not words:
+            numbers = np.repeat(numbers, np.diff(np.flatnonzero(is_start), append=words.shape[1]))
         return numbers, _decode(runs[:, is_first])
 
 
 def _find_first(words: NDArray[np.uint64]) -> Ints:
     """Return for each column of words the first one that is equal to it."""
+    bits = max(words.shape[1].bit_length(), 8)
+    # Piece by piece, which the processor's cache has room for.
+    pieces = [slice(start, start + _AT_ONCE) for start in range(0, words.shape[1], _AT_ONCE)]
+    slots = [_hash(words[:, piece], bits) for piece in pieces]
+    # Each writes its place into a table where its hash says, the first one last. Those that find another text there are
+    # few, and are sorted: also if somebody has made texts with the same hash.
+    table = np.zeros(1 << bits, np.int64)
+    for piece, slot in zip(reversed(pieces), reversed(slots), strict=True):
+        table[slot[::-1]] = np.arange(piece.start, piece.start + len(slot))[::-1]
+    found = [table[slot] for slot in slots]
+    is_other = [(words[:, own] != words[:, piece]).any(axis=0) for own, piece in zip(found, pieces, strict=True)]
+    first_of: Ints = np.concatenate([np.zeros(0, np.int64), *found])
+    others = np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *is_other]))
+    if len(others):
+        first_of[others] = others[_find_first_by_order(words[:, others])]
+    return first_of
+
+
+def _hash(words: NDArray[np.uint64], bits: int) -> Ints:
+    """Return a number of some bits for each column of words."""
     hashes = np.zeros(words.shape[1], np.uint64)
     for row in words:
         hashes = (hashes ^ row) * _MIX
         hashes ^= hashes >> _HALF
-    # Each writes its place into a table where its hash says, the first one last. Those that find another text there are
-    # few, and are sorted: also if somebody has made texts with the same hash.
-    bits = max(len(hashes).bit_length(), 8)
-    slot = (hashes >> np.uint64(64 - bits)).astype(np.int64)
-    table = np.zeros(1 << bits, np.int64)
-    table[slot[::-1]] = np.arange(len(slot))[::-1]
-    first_of: Ints = table[slot]
-    others = np.flatnonzero((words[:, first_of] != words).any(axis=0))
-    if len(others):
-        first_of[others] = others[_find_first_by_order(words[:, others])]
-    return first_of
+    return (hashes >> np.uint64(64 - bits)).astype(np.int64)
 
 
 def _find_first_by_order(words: NDArray[np.uint64]) -> Ints:

@@ -35,8 +35,10 @@ _UNFINISHED: list[Path] = []
 """The temporary files and folders of this process."""
 
 
-def write_file(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+def write_file(path: str | os.PathLike[str], text: str | Iterable[str], *, private: bool = False) -> None:
     """Write a file whole or not at all. A link stays, and what it leads to is replaced. A long text may be in pieces.
+
+    A new file that is ``private`` is readable by its owner only; one that is there keeps its permissions.
 
     What is open already (``/dev/stdout``, ``/dev/fd/N``) and ``/dev/null`` are appended to. Other devices, named pipes
     and sockets are refused.
@@ -49,7 +51,7 @@ def write_file(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
             return
         target = Path(os.path.realpath(name))
         _require_replaceable(target, name)
-        with replace_file(target) as new:
+        with replace_file(target, private=private) as new:
             new.writelines(piece.encode() for piece in pieces)
     except UnicodeEncodeError:
         raise InputError("cannot be written: a text holds half of a surrogate pair", source=name) from None
@@ -68,8 +70,10 @@ def _require_replaceable(target: Path, name: str) -> None:
 
 
 @contextmanager
-def replace_file(path: Path) -> Iterator[BinaryIO]:
+def replace_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a new file that becomes ``path`` at the end, with the permissions of the old one if there is one.
+
+    If there is none, ``private`` makes it readable by its owner only.
 
     After an error, or a signal that ends the process, it is removed, and ``path`` stays as it was.
     """
@@ -78,7 +82,8 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         mode = None
     # Until it is complete nobody else may read what replaces a private file.
-    with _aside(path.parent, lambda place: os.open(place, _NEW, 0o666 if mode is None else 0o600)) as (place, handle):
+    new_mode = 0o666 if mode is None and not private else 0o600
+    with _aside(path.parent, lambda place: os.open(place, _NEW, new_mode)) as (place, handle):
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()

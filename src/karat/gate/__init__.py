@@ -5,22 +5,13 @@ from karat.gate._baseline_reader import is_baseline, read_baseline
 from karat.gate._blocks import BLOCKS, summarise_blocks
 from karat.gate._caveats import find_caveats
 from karat.gate._check import Check
-from karat.gate._comparison import (
-    Comparison,
-    Correction,
-    align_changes,
-    compare,
-    compare_all,
-    lower_is_better,
-    make_generator,
-    pair_scores,
-    scale_of,
-)
+from karat.gate._comparison import Comparison, Correction, align_changes, compare, compare_all, make_generator
 from karat.gate._corrected import correct_measures, describe_corrections, lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
+from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
 from karat.gate._unanswered import count_failures, count_refusals

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.core import GoldenSet, average
 from karat.evaluation import Evaluation, count_unjudged, find_ends
-from karat.gate._comparison import lower_is_better, pair_scores, scale_of
+from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.schema import DifferenceBounds
 
 

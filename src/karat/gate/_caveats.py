@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
-from karat.evaluation import UNANSWERED, Evaluation, describe_returned, list_tables
-from karat.gate._comparison import lower_is_better, pair_scores, scale_of
+from karat.evaluation import UNANSWERED, Evaluation, describe_returned
 from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
+from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.gate._policy import CITED, DISTANCES, Rule
-from karat.gate._unanswered import count_refusals, count_silent
-from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND
+from karat.gate._unanswered import describe_refusals
+from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND, OVERLAP_AGREEMENT
 from karat.stats import Outcome, detectable, sample_size
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_false_answers(decision),
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
-        *_find_refusals(decision),
+        *(note for _, note in describe_refusals(decision.candidate, decision.baseline)),
         *describe_returned(golden, decision.candidate),
         *_find_sample(decision, golden),
         *_find_machines(golden),
@@ -67,20 +65,6 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
     ]
 
 
-def _find_refusals(decision: Decision) -> Iterator[str]:
-    """Warn about means that leave out answers which say nothing, with the mean that rules look at."""
-    candidate = decision.candidate
-    counted = count_refusals(candidate, decision.baseline)
-    for name in candidate.scores.measures if counted is not candidate else ():
-        if counts := count_silent(candidate, name):
-            told = sum(len(table.column(name)) for table in list_tables(candidate, name))
-            words = ", ".join(f"{n:,} {word}" for word, n in counts.items())
-            yield (
-                f"{name} is over {told:,} of {told + sum(counts.values()):,} answers, without {words}; with these as "
-                f"worst, as rules count, it is {counted.mean(name):.4f}"
-            )
-
-
 def _find_loose_distances(decision: Decision) -> Iterator[str]:
     """Warn about limits on delta-S that texts on other subjects keep, too: blocks' own were made for no model."""
     rules = decision.policy.rules
@@ -93,10 +77,9 @@ def _find_loose_distances(decision: Decision) -> Iterator[str]:
 def _find_asked_less(decision: Decision) -> Iterator[str]:
     """Warn about a rule on stability that holds for some queries only: nothing is known of those asked less often."""
     scores = decision.candidate.scores
-    codes = [number for number, reason in enumerate(scores.reasons, 1) if reason in (ASKED_ONCE, ASKED_LESS)]
-    metrics = dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.metric in scores.columns)
-    for name in metrics if codes else ():
-        if less := int(np.isin(scores.codes[:, scores.columns[name]], codes).sum()):
+    asked_less = scores.is_missing_for(lambda reason: reason in (ASKED_ONCE, ASKED_LESS))
+    for name in dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.metric in scores.columns):
+        if less := int(asked_less[:, scores.columns[name]].sum()):
             yield f"{name} says nothing about {less:,} of {len(scores.queries):,} queries: they were asked less often"
 
 
@@ -125,7 +108,8 @@ def _find_machines(golden: GoldenSet) -> Iterator[str]:
     pairs = {(j.query, j.target) for j in golden.judgments}
     if machine := len(pairs - people):
         words = sum(j.annotator == _BY_WORDS for j in golden.judgments if (j.query, j.target) not in people)
-        by = f"; {words:,} of them by words alone, which give people's grade to one text of five" if words else ""
+        alone = f"by words alone, which give people's grade to {OVERLAP_AGREEMENT} of texts"
+        by = f"; {words:,} of them {alone}" if words else ""
         of = f"{len(pairs):,} judged pairs"
         yield f"{machine:,} of {of} were judged by a machine (bootstrapped), and by no person{by}"
 
@@ -203,11 +187,14 @@ def _find_zeros(decision: Decision) -> Iterator[str]:
 def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
     if decision.candidate.provenance.settings.get("undefined", "exclude") != "exclude":
         return  # the ceilings are those of the queries that have a value
-    floors = [(rule, rule.min) for rule in decision.policy.rules if rule.is_measure and rule.where is None]
-    ceilings = _find_ceilings(golden, [rule.metric for rule, floor in floors if floor is not None], unit)
-    for rule, floor in floors:
+    whole = [rule for rule in decision.policy.rules if rule.is_measure and rule.where is None]
+    floors = [(rule, rule.min) for rule in whole if rule.min is not None]
+    # What the run reaches can be reached.
+    missed = [(rule, floor) for rule, floor in floors if not decision.candidate.mean(rule.metric) >= floor]
+    ceilings = _find_ceilings(golden, [rule.metric for rule, _ in missed], unit)
+    for rule, floor in missed:
         best = ceilings.get(rule.metric)
-        if floor is not None and best is not None and best.best is not None and best.best < floor:
+        if best is not None and best.best is not None and best.best < floor:
             why = f" ({best.because})" if best.because else ""
             yield f"{rule.name} >= {floor:g} cannot be reached: the best mean of any ranking is {best.best:.4f}{why}"
 

@@ -17,7 +17,7 @@ class Check:
     kind: str
     """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
     significant_drop, non_inferior), must_pass, or an operational rule (failed, unasked, removed, new,
-    moved, empty, slow)."""
+    moved, empty, texts, slow)."""
     outcome: Outcome
     reason: str
     where: Segment | None = None
@@ -46,6 +46,8 @@ class Check:
     """How many answers count as the worst value because they were refused, are empty, or say nothing to measure."""
     unjudged: int | None = None
     """How many answers count as the worst value because the judge failed on them."""
+    unknown: int | None = None
+    """How many answers count as the worst value because the text of a hit or a citation is not known."""
     needed: int | None = None
     """How many queries would decide, if these do not."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, combinations, compress
-from typing import Any, Literal, TypeAlias, get_args
+from itertools import chain, combinations
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from karat.core import Floats, Measure, UsageError, average, did_you_mean, shorten
+from karat.core import Floats, UsageError, average, did_you_mean, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.gate._names import name_run
+from karat.gate._pairing import Match, Pairs, lower_is_better, match_queries, scale_of
+from karat.gate._unanswered import count_refusals
 from karat.stats import (
     PairedScores,
-    Scale,
     benjamini_hochberg,
     bonferroni,
     bootstrap,
@@ -41,8 +42,6 @@ Changes = tuple[Sequence[str], Floats]
 
 _FLIPS_PER_TEST = 100
 """Sign flips for each test where p-values alone are corrected: with fewer, no corrected p could be below 0.05."""
-Rows: TypeAlias = slice | NDArray[np.int64]
-_ALL = slice(None)
 _CORRECTIONS: Mapping[str, Callable[[ArrayLike], Floats]] = {
     "holm": holm,
     "bonferroni": bonferroni,
@@ -107,24 +106,6 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairs:
-    """The values of one measure in two runs, query by query."""
-
-    queries: tuple[str, ...]
-    before: Floats
-    """The values of the baseline."""
-    after: Floats
-    """The values of the candidate."""
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-    def __iter__(self) -> Iterator[tuple[str, float, float]]:
-        """Yield each query with its value in the baseline and in the candidate."""
-        return zip(self.queries, self.before.tolist(), self.after.tolist(), strict=True)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """How two of several runs compare."""
@@ -161,6 +142,7 @@ def compare_all(
     segments: Segments | None = None,
     correction: Correction = "westfall-young",
     seed: int = 0,
+    as_gate: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Pair, ...]:
     """Return how every run compares with every later one, on every measure that all of them have.
@@ -168,7 +150,8 @@ def compare_all(
     The p-values are corrected over all pairs and measures; those of segments are corrected separately, over all
     segments, pairs and measures. The same seed gives the same p, whatever else is compared, except that p uses more
     sign flips if more than a hundred tests are corrected by Holm's method or another that sees p-values only.
-    ``progress`` is called with the number of finished and of all comparisons.
+    ``progress`` is called with the number of finished and of all comparisons. With ``as_gate``, a query that the
+    baseline has a value for, and to which the candidate's answer says nothing, has the worst value.
 
     >>> from karat.core import Provenance, Scores
     >>> def make(name, *values):
@@ -198,13 +181,17 @@ def compare_all(
     for family in (whole, by_segment):
         tests, rows = [], []
         matches: dict[tuple[tuple[int, int], Segment | None], Match] = {}  # the same for all measures
+        counted: dict[tuple[int, int], Evaluation] = {}
         flips = RESAMPLES - 1 if correction == "westfall-young" else _count_flips(len(family))
         for place, segment, measure in family:
             queries = None if segment is None else (segments or {})[segment]
             runs = evaluations[place[1]], evaluations[place[0]]
+            if as_gate:
+                counted[place] = counted.get(place) or count_refusals(*runs, whole=True)
+                runs = counted[place], runs[1]
             if (place, segment) not in matches:
                 matches[place, segment] = match_queries(*runs, queries)
-            pairs = matches[place, segment].pair(*runs, measure)
+            pairs = matches[place, segment].pair(*runs, measure, count_lost=as_gate)
             rows.append((pairs.queries, _measure_changes(measure, pairs)))
             tests.append(_compare_measure(*runs, measure, segment, pairs, seed, flips))
             if progress:
@@ -277,65 +264,6 @@ def _measure_changes(measure: str, pairs: Pairs) -> Floats:
     return PairedScores(pairs.before, pairs.after, scale=scale_of(measure)).differences()
 
 
-def pair_scores(
-    candidate: Evaluation, baseline: Evaluation, measure: str, queries: Sequence[str] | None = None
-) -> Pairs:
-    """Return the values of each query that has one in both runs, in the order of the baseline."""
-    return match_queries(candidate, baseline, queries).pair(candidate, baseline, measure)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Match:
-    """The queries that two runs have, and their rows in the scores of each."""
-
-    queries: tuple[str, ...]
-    before: Rows
-    """Rows of the baseline; all of them in their order if it is a slice."""
-    after: Rows
-
-    def pair(self, candidate: Evaluation, baseline: Evaluation, measure: str) -> Pairs:
-        """Return the values of a measure of the queries that have one in both runs."""
-        if measure not in candidate.scores.columns or measure not in baseline.scores.columns:
-            return Pairs(queries=(), before=np.zeros(0), after=np.zeros(0))
-        before = baseline.scores.values[self.before, baseline.scores.columns[measure]]
-        after = candidate.scores.values[self.after, candidate.scores.columns[measure]]
-        in_both = ~(np.isnan(before) | np.isnan(after))
-        if in_both.all():
-            return Pairs(queries=self.queries, before=before, after=after)
-        return Pairs(
-            queries=tuple(compress(self.queries, in_both.tolist())), before=before[in_both], after=after[in_both]
-        )
-
-
-def match_queries(candidate: Evaluation, baseline: Evaluation, queries: Sequence[str] | None = None) -> Match:
-    """Return the queries that two runs have, in the order of the baseline, or in that of some that are named."""
-    now, then = candidate.scores, baseline.scores
-    if queries is None and now.queries == then.queries:
-        return Match(queries=then.queries, before=_ALL, after=_ALL)
-    names = then.queries if queries is None else dict.fromkeys(queries)
-    if now.queries == then.queries:  # a query has the same row in both
-        shared = tuple([query for query in names if query in then.rows])
-        rows = then.find_rows(shared)
-        return Match(queries=shared, before=rows, after=rows)
-    shared = tuple([query for query in names if query in then.rows and query in now.rows])
-    return Match(queries=shared, before=then.find_rows(shared), after=now.find_rows(shared))
-
-
-def shared_queries(
-    candidate: Evaluation, baseline: Evaluation, queries: Sequence[str] | None = None
-) -> Sequence[str] | None:
-    """Return the queries that both runs were asked, of some queries only if they are named.
-
-    If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
-    """
-    now, then = candidate.query_set, baseline.query_set
-    if candidate.queries == baseline.queries and len(now) == len(candidate.queries):
-        return queries
-    if now.isdisjoint(then) or (now == then and len(now) == len(candidate.queries) == len(baseline.queries)):
-        return queries
-    return [query for query in (candidate.queries if queries is None else queries) if query in now and query in then]
-
-
 def _compare_measure(
     candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None,
     pairs: Pairs, seed: int, flips: int,
@@ -374,16 +302,6 @@ def _compare_means(candidate: Evaluation, baseline: Evaluation, measure: str, se
     return Comparison(
         measure=measure, segment=segment, n=0, baseline=before, candidate=after, difference=after - before
     )
-
-
-def lower_is_better(measure: str) -> bool:
-    """Return whether lower values of a measure are better, such as those of DupRate."""
-    return Measure.parse(measure).definition.higher_is_better is False
-
-
-def scale_of(measure: str) -> Scale:
-    """Return how a measure is averaged over queries, and hence tested: ``geometric`` for GMAP and GBpref."""
-    return "geometric" if Measure.parse(measure).definition.aggregate == "geometric" else "mean"
 
 
 def make_generator(seed: int, measure: str, segment: Segment | None = None) -> np.random.Generator:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from karat.evaluation import Evaluation, find_worst, list_tables
 from karat.gate._check import Check
-from karat.gate._comparison import lower_is_better
 from karat.gate._limits import check_change, check_number, list_newly_silent, select_queries
+from karat.gate._pairing import lower_is_better
 from karat.gate._policy import Policy, Rule
 from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge

@@ -12,7 +12,7 @@ import numpy as np
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, find_other_judges, require_comparable, withhold_scores
 from karat.gate._check import Check
-from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
+from karat.gate._comparison import align_changes, make_generator
 from karat.gate._corrected import Correction, correct_limit, correct_rule, decide_difference, hold_back
 from karat.gate._limits import (
     check_limits,
@@ -27,7 +27,7 @@ from karat.gate._limits import (
 )
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
-from karat.gate._pairing import pair_with_lost
+from karat.gate._pairing import Pairs, pair_scores, pair_with_lost, scale_of
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.gate._unanswered import count_failures, count_refusals, find_lost
 from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict
@@ -164,7 +164,7 @@ def _run_tests(
             continue
         queries = select_queries(rule, candidate.segments)
         now = read_number(candidate, rule, queries)
-        pairs = None if baseline is None else pair_with_lost(candidate, baseline, rule, queries)
+        pairs = None if baseline is None else pair_with_lost(candidate, baseline, rule.metric, queries)
         if math.isnan(now):
             checks.append(fail_missing(rule, kind, None))
         elif baseline is None or pairs is None:

@@ -6,11 +6,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from karat.core import GoldenSet, Measure
-from karat.evaluation import Evaluation, Segments, find_other_judges, system_changes
+from karat.core import GoldenSet, Measure, average
+from karat.evaluation import (
+    Evaluation,
+    Segments,
+    describe_unknown_texts,
+    find_other_judges,
+    list_tables,
+    system_changes,
+)
 from karat.gate._bounds import bound_differences
 from karat.gate._comparison import (
     ALPHA,
@@ -20,7 +27,6 @@ from karat.gate._comparison import (
     Correction,
     Pair,
     compare_all,
-    pair_scores,
     shared_measures,
 )
 from karat.gate._corrected import correct_measures
@@ -28,8 +34,11 @@ from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
 from karat.gate._names import label, name_run
-from karat.gate._unanswered import count_failures
+from karat.gate._pairing import pair_scores, pair_with_lost, scale_of
+from karat.gate._unanswered import count_failures, count_refusals, count_silent, describe_refusals
 from karat.schema import (
+    AnsweredChange,
+    AnsweredMean,
     ComparedMeasure,
     ComparedPair,
     ComparedRun,
@@ -64,12 +73,15 @@ def compare_document(
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
     ``golden`` provides the texts of the queries, and with ``bounds`` the judgments: then each difference has the worst
     and the best that it could be, whatever the grades of unjudged documents are. As in the gate, a query without an
-    answer has the worst value. With ``brief`` only the queries that changed most have how their documents moved.
+    answer has the worst value, and so has one that was refused where the baseline answers; the same without them is
+    beside it. With ``brief`` only the queries that changed most have how their documents moved.
     Measures that not the same judge scored are left out, which a note says; if no other is left, that is an error.
     """
     evaluations = [count_failures(evaluation) for evaluation in evaluations]
     names = _choose_measures(evaluations, list(measures) if measures is not None else shared_measures(evaluations))
-    pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
+    pairs = compare_all(
+        evaluations, names, segments=segments, correction=correction, seed=seed, as_gate=True, progress=progress
+    )
     texts = {query.id: query.text for query in golden.queries}
     documents = [_pair(pair, evaluations, texts, names, per_query=per_query, brief=brief) for pair in pairs]
     if bounds:
@@ -106,6 +118,7 @@ def _bound(document: ComparedPair, pair: Pair, evaluations: Sequence[Evaluation]
 
 
 def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> ComparedRun:
+    counted = count_refusals(evaluation)
     return ComparedRun(
         label=label(place),
         name=evaluation.name,
@@ -113,10 +126,35 @@ def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> Compare
         fingerprint=evaluation.provenance.fingerprint,
         queries=len(evaluation.queries),
         failed=len(evaluation.failures),
-        means={name: _null(evaluation.mean(name)) for name in measures},
+        means={name: _null(counted.mean(name)) for name in measures},
         latency={
             stage: {name: _null(value) for name, value in times.items()} for stage, times in evaluation.latency.items()
         },
+        answered={name: _describe_answered(evaluation, name) for name in measures if _is_silent(evaluation, name)},
+    )
+
+
+def _is_silent(evaluation: Evaluation, measure: str) -> bool:
+    """Return whether a mean leaves answers out that say nothing."""
+    return measure in evaluation.scores.columns and bool(count_silent(evaluation, measure))
+
+
+def _describe_answered(evaluation: Evaluation, measure: str) -> AnsweredMean:
+    return AnsweredMean(
+        mean=_null(evaluation.mean(measure)),
+        answers=sum(len(table.column(measure)) for table in list_tables(evaluation, measure)),
+        unanswered=sum(count_silent(evaluation, measure).values()),
+    )
+
+
+def _compare_answered(candidate: Evaluation, baseline: Evaluation, measure: str) -> AnsweredChange | UnsetType:
+    """Return how a measure changed on what both runs answered; UNSET if nothing was left unanswered."""
+    if not (_is_silent(candidate, measure) or _is_silent(baseline, measure)):
+        return UNSET
+    pairs, scale = pair_scores(candidate, baseline, measure), scale_of(measure)
+    before, after = average(pairs.before, scale), average(pairs.after, scale)
+    return AnsweredChange(
+        n=len(pairs), baseline=_null(before), candidate=_null(after), difference=_null(after - before)
     )
 
 
@@ -127,22 +165,30 @@ def _pair(
     baseline, candidate = evaluations[pair.baseline], evaluations[pair.candidate]
     similarities = _similarities(candidate, baseline)
     by_labels = correct_measures(candidate, baseline)
+    counted = count_refusals(candidate, baseline, whole=True)
     document = ComparedPair(
         baseline=label(pair.baseline),
         candidate=label(pair.candidate),
-        measures=tuple(replace(_measure(test), by_labels=by_labels.get(test.measure, UNSET)) for test in pair.measures),
+        measures=tuple(
+            replace(
+                _measure(test),
+                by_labels=by_labels.get(test.measure, UNSET),
+                answered=_compare_answered(candidate, baseline, test.measure),
+            )
+            for test in pair.measures
+        ),
         segments=tuple(map(_measure, pair.segments)),
         changes=tuple(
             SystemChange(key=key, now=now, was=was)
             for key, now, was in system_changes(candidate.provenance.system, baseline.provenance.system)
         ),
         lists=summarise_lists(similarities) if similarities else None,
-        movers=_movers(candidate, baseline, texts, measures, _NAMED if brief else None),
+        movers=_movers(counted, baseline, texts, measures, _NAMED if brief else None),
         notes=tuple(_notes(pair, baseline, candidate, similarities)),
     )
     if not per_query:
         return document
-    return replace(document, queries=_queries(candidate, baseline, measures, similarities))
+    return replace(document, queries=_queries(counted, baseline, measures, similarities))
 
 
 def _measure(test: Comparison) -> ComparedMeasure:
@@ -205,7 +251,7 @@ def _queries(
     """Return every query that has a value in both runs, those that changed most on any measure first."""
     values: dict[str, dict[str, QueryValues]] = {}
     for measure in measures:
-        for query, before, after in pair_scores(candidate, baseline, measure):
+        for query, before, after in pair_with_lost(candidate, baseline, measure):
             row = QueryValues(baseline=before, candidate=after, difference=after - before)
             values.setdefault(query, {})[measure] = row
     rows = [
@@ -236,6 +282,11 @@ def _notes(
             yield f"{name}: {note}"
         if run.failures:
             yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
+        compared = {test.measure for test in pair.measures}
+        for measure, note in describe_refusals(run):
+            if measure in compared:
+                yield f"{name}: {note}"
+        yield from (f"{name}: {note}" for note in describe_unknown_texts(run))
     if not (baseline.has_queries and candidate.has_queries):
         return
     names = name_run(pair.candidate), name_run(pair.baseline)

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from karat.core import InputError, Measure, average, format_ms, shorten
-from karat.evaluation import Evaluation, Segments, cited_distances
+from karat.evaluation import NOT_JUDGED, UNKNOWN, Evaluation, Segments, cited_distances
 from karat.gate._check import Check
-from karat.gate._comparison import scale_of, shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._pairing import pair_with_lost
+from karat.gate._pairing import pair_with_lost, scale_of, shared_queries
 from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
-from karat.gate._unanswered import count_failed_judgments, count_refusals, count_silent, describe_silent, list_silent
+from karat.gate._unanswered import count_refusals, count_silent, count_unmeasured, describe_silent, list_silent
 from karat.measures import NOT_FOR, UNTESTABLE, interpolate
 from karat.stats import Outcome
 
@@ -119,7 +118,7 @@ def _read_change(
     then = math.nan if baseline is None else read_number(baseline, rule, queries, candidate.must_show)
     if baseline is None or math.isnan(now) or math.isnan(then) or not _has_values(rule, candidate, baseline):
         return now, then
-    pairs = pair_with_lost(candidate, baseline, rule, queries)
+    pairs = pair_with_lost(candidate, baseline, rule.metric, queries)
     if not len(pairs):
         return now, math.nan
     scale = scale_of(rule.metric)
@@ -145,7 +144,7 @@ def list_newly_silent(
 
 
 def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None, raw: Evaluation) -> Check:
-    """Return a check that says how many answers count as worst in it: refused, without a word, or not judged.
+    """Return a check that says how many answers count as worst in it: without a word, not judged, or of unknown text.
 
     ``raw`` is the run before worst values took the place of what failed.
     """
@@ -155,16 +154,16 @@ def note_silent(check: Check, candidate: Evaluation, baseline: Evaluation | None
     if check.kind not in ("min", "max"):
         scored = _list_scored(baseline, check.metric, queries)
         queries = list_newly_silent(candidate, baseline, check.metric, queries)
-    silent = count_silent(candidate, CITED if check.metric in DISTANCES else check.metric, queries)
-    unjudged = count_failed_judgments(raw, check.metric, scored)
-    if not silent and not unjudged:
+    measure = CITED if check.metric in DISTANCES else check.metric
+    silent, lost = count_silent(candidate, measure, queries), count_unmeasured(raw, measure, scored)
+    if not silent and not lost:
         return check
-    counts = {**silent, "not judged": unjudged} if unjudged else silent
-    is_judged = not unjudged or len(raw.scores.present(check.metric, scored)[0]) > 0
+    counts = {**silent, **lost}
+    is_judged = NOT_JUDGED not in lost or len(raw.scores.present(check.metric, scored)[0]) > 0
     reason = check.reason if is_judged else f"no answer was judged: {check.reason}"
     return replace(
         check, reason=f"{reason}{describe_silent(counts)}", unanswered=sum(silent.values()) or None,
-        unjudged=unjudged or None,
+        unjudged=lost.get(NOT_JUDGED), unknown=lost.get(UNKNOWN),
     )  # fmt: skip
 
 

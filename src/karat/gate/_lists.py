@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.core import Measure
 from karat.evaluation import Evaluation, RankedLists
-from karat.gate._comparison import pair_scores
+from karat.gate._pairing import pair_scores
 from karat.schema import ListComparison, ListSummary
 from karat.stats.ranks import RankSimilarity, rank_similarity, summarise_ranks
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from operator import itemgetter
 
 import numpy as np
 
 from karat.evaluation import Evaluation
-from karat.gate._comparison import Pairs, lower_is_better, pair_scores
+from karat.gate._pairing import Pairs, lower_is_better, pair_scores
 from karat.stats.ranks import order_differences
 
 TIE = 1e-9
@@ -46,7 +45,9 @@ def find_movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[
 
 
 def _select_moved(pairs: Pairs) -> Iterable[tuple[str, float, float]]:
-    return compress(pairs, (np.abs(pairs.after - pairs.before) > TIE).tolist())
+    moved = np.flatnonzero(np.abs(pairs.after - pairs.before) > TIE)
+    queries = [pairs.queries[place] for place in moved.tolist()]
+    return zip(queries, pairs.before[moved].tolist(), pairs.after[moved].tolist(), strict=True)
 
 
 def describe_moves(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from karat.core import UsageError, did_you_mean, format_ms, shorten
 from karat.evaluation import Evaluation, Segment
 from karat.stats import Outcome
 
-KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
+KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, in their order."""
 WARN = 1.5
 """The latency, as a multiple of the baseline's, from which there is a warning."""
@@ -44,9 +44,12 @@ class Operations:
     one query."""
     latency: float | None = 3.0
     """How many times the p95 latency of the baseline that of the run may be."""
+    texts: float | None = 0.02
+    """The share of the queries that may have a hit with a text that is not in its document, and always one query; of
+    systems that answer, and runs that were judged."""
 
     def __post_init__(self) -> None:
-        for name in ("failed", "empty"):
+        for name in ("failed", "empty", "texts"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < _MOST_EMPTY:
                 raise UsageError(
@@ -112,6 +115,8 @@ def inspect_operations(
     yield from _inspect_removed(baseline)
     if operations.empty is not None and candidate.lists:
         yield from _inspect_empty(candidate, baseline, operations)
+    if operations.texts is not None:
+        yield from _inspect_texts(candidate, operations.texts)
     if operations.latency is not None and baseline is not None and candidate.lists:
         yield from _inspect_latency(candidate, baseline, operations)
 
@@ -207,6 +212,26 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
         metric="empty", kind="empty", outcome=outcome, reason=reason, current=len(counted),
         baseline=[then.get(query) for query in answerable].count(False) if then else None,
         limit=allowed, n=len(answerable),
+    )  # fmt: skip
+
+
+def _inspect_texts(candidate: Evaluation, share: float) -> Iterator[Operation]:
+    """Yield in how many queries a system returned texts under the ids of documents that do not have them.
+
+    Such texts support whatever an answer says, and judges believe them.
+    """
+    if not candidate.altered:
+        return
+    foreign, total = list(candidate.altered), len(candidate.queries)
+    allowed = allow(share, total)
+    wrong = len(foreign) > allowed
+    hits = sum(candidate.altered.values())
+    advice = "; return the document's own text as the content of a hit, or none" if wrong else ""
+    yield Operation(
+        metric="texts", kind="texts", outcome=Outcome.FAIL if wrong else Outcome.PASS,
+        reason=f"{count_of(len(foreign), total)} have {'a hit' if hits == 1 else f'{hits:,} hits'} with a text that is "
+        f"not in the document: {name_first(foreign)}{advice}",
+        current=len(foreign), limit=allowed, n=total,
     )  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from karat.core import Measure, UsageError, did_you_mean, shorten
 from karat.evaluation import Segment
-from karat.gate._comparison import lower_is_better
 from karat.gate._operations import LEAST_MS, MOST_TIMES, Operations
+from karat.gate._pairing import lower_is_better
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]

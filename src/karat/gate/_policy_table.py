@@ -7,15 +7,14 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
 from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, shorten
 from karat.evaluation import Segment
 from karat.files import read_toml
-from karat.gate._comparison import lower_is_better
 from karat.gate._operations import read_operations
+from karat.gate._pairing import lower_is_better
 from karat.gate._policy import (
     LIMITS,
     SCORED,
@@ -49,7 +48,7 @@ _NOT_RULES = ("baseline", "on_inconclusive", "on_unjudged", "documents_may_chang
 
 @cache
 def _read_preset(name: str) -> Mapping[str, Any]:
-    return tomllib.loads(files("karat.gate").joinpath("policies", f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("policies").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _list_purposes() -> dict[str, str]:
@@ -209,7 +208,7 @@ def _list_changes(before: Policy, after: Policy) -> Iterator[str]:
     for owner_before, owner_after, names in (
         (before.drop, after.drop, ("relative", "absolute", "alpha")),
         (before, after, ("on_inconclusive", "on_unjudged")),  # documents_may_change has no effect any more
-        (before.operations, after.operations, ("failed", "empty", "latency")),
+        (before.operations, after.operations, ("failed", "empty", "latency", "texts")),
     ):
         for name in names:
             was, now = getattr(owner_before, name), getattr(owner_after, name)

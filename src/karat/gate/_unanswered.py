@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from karat.core import Scores
 from karat.evaluation import Evaluation, average_variants, fill_worst, find_worst, list_tables
-from karat.gate._comparison import lower_is_better
-from karat.measures import NO_OPINION, SILENT
+from karat.gate._pairing import lower_is_better
+from karat.measures import SILENT
 
 
 def find_lost(candidate: Evaluation, baseline: Evaluation) -> frozenset[str]:
@@ -93,7 +93,7 @@ def _has_silent(scores: Scores) -> bool:
 
 def _find_silent(scores: Scores) -> NDArray[np.bool_]:
     """Return which values are missing because an answer says nothing."""
-    return np.isin(scores.codes, [number for number, reason in enumerate(scores.reasons, 1) if reason in SILENT])
+    return scores.is_missing_for(lambda reason: reason in SILENT)
 
 
 def _fill_silent(scores: Scores, worst: Mapping[str, float], among: NDArray[np.bool_] | bool = True) -> Scores:
@@ -115,19 +115,17 @@ def count_silent(evaluation: Evaluation, measure: str, queries: Sequence[str] | 
     return counts
 
 
-def count_failed_judgments(evaluation: Evaluation, measure: str, queries: Sequence[str] | None = None) -> int:
-    """Return how many answers have no value of a measure because the judge failed.
+def count_unmeasured(evaluation: Evaluation, measure: str, queries: Sequence[str] | None = None) -> Mapping[str, int]:
+    """Return how many answers have no value of a measure and count as worst, by why: not judged, or of unknown text.
 
-    ``evaluation`` is the run before :func:`count_failures`, which counts them as worst. Each wording and repeat is an
-    answer.
+    Each wording and repeat is an answer.
     """
-    total = 0
-    for table in list_tables(evaluation, measure):
-        failed = [number for number, reason in enumerate(table.reasons, 1) if reason.startswith(NO_OPINION)]
-        if failed:
-            rows = [table.rows[q] for q in (table.queries if queries is None else queries) if q in table.rows]
-            total += int(np.isin(table.codes[rows, table.columns[measure]], failed).sum())
-    return total
+    counts = {}
+    for why, by_query in evaluation.unmeasured.get(measure, {}).items():
+        chosen = by_query if queries is None else [query for query in queries if query in by_query]
+        if count := sum(by_query[query] for query in chosen):
+            counts[why] = count
+    return counts
 
 
 def _is_silent(table: Scores, code: int) -> bool:
@@ -141,6 +139,20 @@ def describe_silent(counts: Mapping[str, int]) -> str:
     '; 3 refused, 1 empty counted as worst'
     """
     return f"; {', '.join(f'{n:,} {word}' for word, n in counts.items())} counted as worst" if counts else ""
+
+
+def describe_refusals(evaluation: Evaluation, baseline: Evaluation | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the measures whose means leave out answers that say nothing, each with the mean that rules look at."""
+    counted = count_refusals(evaluation, baseline)
+    for name in evaluation.scores.measures if counted is not evaluation else ():
+        if counts := count_silent(evaluation, name):
+            told = sum(len(table.column(name)) for table in list_tables(evaluation, name))
+            words = ", ".join(f"{n:,} {word}" for word, n in counts.items())
+            yield (
+                name,
+                f"{name} is over {told:,} of {told + sum(counts.values()):,} answers, without {words}; with these as "
+                f"worst, as rules count, it is {counted.mean(name):.4f}",
+            )
 
 
 def list_silent(evaluation: Evaluation, measure: str) -> list[str]:

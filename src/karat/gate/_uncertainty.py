@@ -15,10 +15,10 @@ import numpy as np
 from karat.core import Scores
 from karat.evaluation import Evaluation, Segment
 from karat.gate._check import Check
-from karat.gate._comparison import pair_scores
 from karat.gate._corrected import find_correction
 from karat.gate._decision import Decision
 from karat.gate._limits import select_queries
+from karat.gate._pairing import pair_scores
 from karat.gate._policy import Rule
 from karat.measures import name_judge
 from karat.stats import CorrectedMean, Outcome

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.files import Mistakes, Reading, Row
 from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
@@ -65,22 +66,15 @@ __all__ = [
 
 # Imported at first use: who reads a set mostly needs none of them.
 _HOME = {
-    **dict.fromkeys(("Report", "ceiling", "check"), "karat.golden.lint"),
-    **dict.fromkeys(("PoolDecision", "decide_pool"), "karat.golden._deciding"),
-    "diff": "karat.golden._diff",
-    "read_documents": "karat.golden._documents",
-    **dict.fromkeys(("merge", "merge_in_place"), "karat.golden._merge"),
-    **dict.fromkeys(("RankedRuns", "read_runs"), "karat.golden._passages"),
-    **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "karat.golden._pool"),
-    "propose_tag": "karat.golden._release",
-    **dict.fromkeys(("LONGEST_QUERY", "SHORTEST_QUERY", "needles", "synthesise"), "karat.golden._synth"),
+    **dict.fromkeys(("Report", "ceiling", "check"), "lint"),
+    **dict.fromkeys(("PoolDecision", "decide_pool"), "_deciding"),
+    "diff": "_diff",
+    "read_documents": "_documents",
+    **dict.fromkeys(("merge", "merge_in_place"), "_merge"),
+    **dict.fromkeys(("RankedRuns", "read_runs"), "_passages"),
+    **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "_pool"),
+    "propose_tag": "_release",
+    **dict.fromkeys(("LONGEST_QUERY", "SHORTEST_QUERY", "needles", "synthesise"), "_synth"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(_HOME[name]), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

@@ -21,16 +21,21 @@ class Candidates:
     judgments: Mapping[str, Sequence[Judgment]]
 
     def find_seen(self, judged: Iterable[Judgment]) -> tuple[Query, ...]:
-        """Return the queries that a person has judged, in a candidate or among ``judged``."""
+        """Return the queries that a person has judged, in a candidate or among ``judged``.
+
+        One that is marked as unanswerable counts as judged: no machine marks queries so, and there may be no document
+        to grade.
+        """
         own = (judgment for judgments in self.judgments.values() for judgment in judgments)
         seen = {judgment.query for judgments in (own, judged) for judgment in judgments if judgment.source in _PEOPLE}
-        return tuple(query for name, query in self.queries.items() if name in seen)
+        return tuple(query for name, query in self.queries.items() if name in seen or not query.answerable)
 
 
 def read_candidates(files: Sequence[str | Path], golden: GoldenSet) -> tuple[Candidates, list[str | Path]]:
     """Return what the folders among some files hold for a set, and the files that are no folders.
 
-    Judgments of documents that the set does not have are left out.
+    Judgments of documents that the set does not have are left out, and so are those of behaviour that call a document
+    relevant to a query that a person calls unanswerable.
     """
     queries: dict[str, Query] = {}
     judgments: dict[str, list[Judgment]] = {}
@@ -43,6 +48,9 @@ def read_candidates(files: Sequence[str | Path], golden: GoldenSet) -> tuple[Can
             raise UsageError(f"the grades of {file} are not those of the set; harvest it with --golden and that set")
         queries |= {query.id: query for query in candidate.queries if query.id not in golden.query_by_id}
         for judgment in candidate.judgments:
-            if judgment.query in queries and (not known or judgment.target.document in known):
+            if judgment.query not in queries or (known and judgment.target.document not in known):
+                continue
+            relevant = judgment.grade >= golden.relevant
+            if queries[judgment.query].answerable or judgment.source in _PEOPLE or not relevant:
                 judgments.setdefault(judgment.query, []).append(judgment)
     return Candidates(queries=queries, judgments=judgments), [file for file in files if not Path(file).is_dir()]

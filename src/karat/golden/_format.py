@@ -33,7 +33,13 @@ class Format:
     """Where such sets are published, for the message about a path that does not exist."""
 
 
-FORMATS: Registry[Format] = Registry("karat.formats", "format", UsageError, module="karat.golden.formats")
+FORMATS: Registry[Format] = Registry(
+    "karat.formats",
+    "format",
+    UsageError,
+    module="karat.golden.formats._all",
+    homes={"karat": "karat.golden.formats._karat"},  # a set of karat's own needs none of the others
+)
 
 _PARTS: dict[str, Any] = {
     "set": GoldenSet,

@@ -150,7 +150,8 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
     where a row has none. Each annotator's latest grade of a pair counts.
 
     A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added, with
-    their judgments, if a person has judged a document of theirs, in the candidate or in another of the files.
+    their judgments, if a person has judged a document of theirs, in the candidate or in another of the files, or has
+    marked them as unanswerable in the candidate.
     """
     reading = Reading()
     judgments = {_key(judgment): judgment for judgment in golden.judgments}

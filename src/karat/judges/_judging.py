@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from karat.chat import BudgetSpent, NotMeasurable, Prompt
-from karat.core import UsageError, did_you_mean
+from karat.core import Measure, UsageError, did_you_mean
 from karat.judges._grades import judge_overlap_grade, judge_relevance
 from karat.judges._items import Item
 from karat.judges._measures import (
@@ -52,6 +52,11 @@ class Judge:
     """Prompts of its own, as that of a rubric."""
     passages: bool = False
     """Whether it judges retrieved texts, so that it needs no answer."""
+
+    def counts(self, item: Item) -> bool:
+        """Return whether its measure is for the question: most are not for those that have no answer."""
+        meant = Measure.parse(self.measure).definition.queries if self.measure else "all"
+        return meant == "all" or item.answerable == (meant != "unanswerable")
 
 
 _CLAIMS = ("claims", "support")
@@ -143,6 +148,7 @@ def judge_items(
 ) -> list[Opinion]:
     """Return what each judge says of each item in each vote, in that order, at most ``concurrency`` at a time.
 
+    A judge is not asked about a question that its measure is not for: the verdict would cost money, and not count.
     When the budget is spent, what is left is reported as not asked, and counts as what is missing. A server that cannot
     be reached ends it all; what was asked by then is in the cache.
     """
@@ -150,7 +156,7 @@ def judge_items(
         raise UsageError(f"votes={votes}, concurrency={concurrency}; choose 1 or more")
     benches = [replace(bench, vote=vote) for vote in range(votes)]
     stop = threading.Event()
-    calls = ((own, judge, item) for item in items for judge in judges for own in benches)
+    calls = ((own, judge, item) for item in items for judge in judges if judge.counts(item) for own in benches)
     opinions: list[Opinion] = []
     with _pool(concurrency, stop) as submit:
         window = deque(submit(_judge, *call, stop) for call in islice(calls, 4 * concurrency))

@@ -1,6 +1,8 @@
 """The measure language, alignment, kernels, and the table of scores."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 
 # Importing the kernels registers the measures.
 from karat.measures import (
@@ -30,7 +32,7 @@ from karat.measures._distances import count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._judged import BLIND, JUDGED, NO_OPINION, is_excused
+from karat.measures._judged import BLIND, JUDGED, NO_OPINION, OVERLAP_AGREEMENT, is_excused
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -65,6 +67,7 @@ __all__ = [
     "LAPSED",
     "NOT_FOR",
     "NO_OPINION",
+    "OVERLAP_AGREEMENT",
     "REL",
     "SILENT",
     "STAGE_SCORES",
@@ -139,11 +142,4 @@ _HOME = {
     "trec_eval": "_trec_eval",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.measures.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

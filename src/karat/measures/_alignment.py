@@ -121,8 +121,15 @@ class Alignment:
         return self.in_run if self.failed is None else self.in_run & ~self.failed
 
     def relevant(self, rel: int) -> Ints:
-        """Count the documents that are relevant at grade ``rel``, per query."""
-        return self.count(self.query[(self.grades >= rel) & (self.grades >= 0)])
+        """Count the documents that are relevant at grade ``rel``, per query; most measures ask for the same."""
+        if rel not in self._relevant:
+            self._relevant[rel] = self.count(self.query[(self.grades >= rel) & (self.grades >= 0)])
+            _freeze(self._relevant[rel])
+        return self._relevant[rel]
+
+    @cached_property
+    def _relevant(self) -> dict[int, Ints]:
+        return {}
 
     def count(self, query: Ints) -> Ints:
         """Count how often each query occurs."""
@@ -216,6 +223,8 @@ class Hits:
 
     def where(self, mask: Bools) -> Hits:
         """Return the hits that a mask selects."""
+        if mask.all():
+            return self
         return Hits(query=self.query[mask], rank=self.rank[mask], grade=self.grade[mask], queries=self.queries)
 
     def top(self, cutoff: int | None) -> Hits:
@@ -223,8 +232,14 @@ class Hits:
         return self if cutoff is None else self.where(self.rank <= cutoff)
 
     def relevant(self, rel: int) -> Hits:
-        """Return the hits that are relevant at grade ``rel``."""
-        return self.where(self.grade >= rel)
+        """Return the hits that are relevant at grade ``rel``; most measures ask for the same."""
+        if rel not in self._relevant:
+            self._relevant[rel] = self.where(self.grade >= rel)
+        return self._relevant[rel]
+
+    @cached_property
+    def _relevant(self) -> dict[int, Hits]:
+        return {}
 
     @cached_property
     def ordinal(self) -> Ints:

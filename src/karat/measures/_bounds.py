@@ -16,6 +16,10 @@ from karat.measures._measure import Bound, compute
 Others = Callable[[int | None], Ints]
 """Returns, for a cut-off, how many unjudged documents only another ranking has down to there, per query."""
 
+Judge = Callable[[int | None, int], Alignment]
+"""Returns the alignment in which all documents down to a cut-off are judged, those without a judgment with a grade.
+Measures with the same cut-off share it, and what it computes."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bounding:
@@ -58,6 +62,7 @@ def bound_scores(
     worst, best = np.full((2, *scores.values.shape), np.nan)
     unjudged = np.zeros(scores.values.shape, np.int64)
     find = cache(alignment.unjudged)
+    judge = cache(lambda cutoff, grade: alignment.judge(find(cutoff).query, find(cutoff).rank, grade))
     unknown = {}
     for j, (key, measure) in enumerate(measures.items()):
         documents = find(measure.cutoff if isinstance(measure.cutoff, int) else None)
@@ -66,7 +71,7 @@ def bound_scores(
             unknown[key] = why
             if bounding.others is None:
                 continue
-        ends = _bound(measure, alignment, documents, scores.values[:, j], bounding)
+        ends = _bound(measure, alignment, documents, scores.values[:, j], bounding, judge)
         skip = skipped[:, j] if bounding.others else scores.codes[:, j] > 0
         worst[:, j], best[:, j] = np.where(skip, np.nan, ends)
     loose = {key for key, measure in measures.items() if _is_loose(measure) and key not in unknown}
@@ -78,7 +83,7 @@ def _is_loose(measure: Measure) -> bool:
     return isinstance(bound, Bound) and not bound.exact
 
 
-def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, bounding: Bounding) -> Floats:
+def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, bounding: Bounding, judge: Judge) -> Floats:
     """Return the worst values and the best ones, two rows.
 
     A measure without bounds could have any value, unless it counts unjudged documents itself.
@@ -93,7 +98,7 @@ def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, boun
         anything = ~known
     else:
         grade = _highest_grade(measure, a, bounding.highest)
-        low, high = _compute_ends(measure, a, Unjudged(hits=documents, others=others, grade=grade))
+        low, high = _compute_ends(measure, a, Unjudged(hits=documents, others=others, grade=grade), judge)
         anything = np.isnan(compute(measure, a)) & ~known
     least, most = measure.bounds
     # The values themselves are those of some grades, so that they lie between the ends but for rounding.
@@ -111,16 +116,16 @@ def _highest_grade(measure: Measure, a: Alignment, highest: int) -> int:
     return min(top, scale) if isinstance(scale, int) else top
 
 
-def _compute_ends(measure: Measure, a: Alignment, unjudged: Unjudged) -> tuple[Floats, Floats]:
+def _compute_ends(measure: Measure, a: Alignment, unjudged: Unjudged, judge: Judge) -> tuple[Floats, Floats]:
     """Return the lowest and the highest values; NaN where a measure is undefined whatever the grades are."""
     bound = measure.definition.unjudged
     arguments = {name: value for name, value in measure.arguments().items() if name != "judged_only"}
     if isinstance(bound, Bound):
         return bound.compute(a, measure.cutoff, unjudged, **arguments)
-    own, others = unjudged.hits, np.repeat(np.arange(len(a.queries)), unjudged.others)
-    grades = (0, unjudged.grade)
-    corners = [
-        compute(measure, a.judge(own.query, own.rank, mine).judge(others, np.zeros_like(others), theirs))
-        for mine, theirs in product(grades, grades if len(others) else grades[:1])
-    ]
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else None
+    others, grades = np.repeat(np.arange(len(a.queries)), unjudged.others), (0, unjudged.grade)
+    judged = [judge(cutoff, grade) for grade in grades]
+    if len(others):
+        judged = [own.judge(others, np.zeros_like(others), grade) for own, grade in product(judged, grades)]
+    corners = [compute(measure, alignment) for alignment in judged]
     return np.fmin.reduce(corners), np.fmax.reduce(corners)

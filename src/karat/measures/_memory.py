@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from statistics import fmean
 
 from karat.core import InputError, Parameter, shorten
 from karat.measures._evidence import Asked, Evidence, trace_measure
@@ -219,7 +218,7 @@ def _average_warm(evidence: Evidence, k: int, rel: int) -> float:
     known = [(bool(asked.hits(k)), value) for asked, value in values if not isinstance(value, str)]
     if not any(value for _, value in known):
         return 0.0
-    return fmean(value if has_hits else 1.0 for has_hits, value in known)
+    return math.fsum(value if has_hits else 1.0 for has_hits, value in known) / len(known)
 
 
 @trace_measure(

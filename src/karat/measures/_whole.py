@@ -62,19 +62,27 @@ def align_whole(
     document = number_of[target]
     query = np.repeat(np.arange(len(queries)), lengths)
     wanted = np.where(document == _UNKNOWN, _UNKNOWN, query * len(ranking.numbers) + document)
-    place = np.searchsorted(keys, wanted)
-    found = np.append(keys, _UNKNOWN - 1)[place] == wanted
     return AlignedRows(
         starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         grades=grades.grade[rows],
-        ranks=np.where(found, np.append(ranks[first], 0)[place], 0),
+        ranks=_find_ranks(keys, ranks[first], wanted),
         retrieved=np.bincount(ranking.query[is_first], minlength=len(queries)),
         chunks=_WholeChunks(ranking, ~is_first, size_of),
     )
 
 
-def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
+def _find_ranks(keys: Ints, ranks: Ints, wanted: Ints) -> Ints:
+    """Return the rank of each wanted key, or 0 if it is not among the keys, which are in order."""
+    if not len(keys):
+        return np.zeros_like(wanted)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, ranks[place], 0)
+
+
+def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints | slice, Ints]:
     """Return the rows of the grades of some queries, one query after the other, and how many each of them has."""
+    if tuple(queries) == grades.queries:  # all of them, as mostly
+        return slice(None), np.diff(grades.starts)
     own = np.fromiter(map(grades.rows.get, queries, repeat(len(grades))), np.int64, len(queries))
     counts, starts = np.append(np.diff(grades.starts), 0), grades.starts
     lengths: Ints = counts[own]
@@ -131,9 +139,11 @@ def _take_table(lists: Sequence[Sequence[Any]]) -> _Columns | None:
 def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
     """Return the hits of all lists; None if one of them is more or less than a plain hit."""
     ids, documents, scores = list[Any](), list[Any](), list[Any]()
+    all_named = True
     for hits in lists:
         if isinstance(hits, HitList):
             own_ids, own_documents = hits.names()
+            all_named = all_named and own_ids is own_documents
             ids += own_ids
             documents += own_documents
             scores += hits.scores
@@ -141,6 +151,7 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
         for hit in hits:
             if type(hit) is not Hit or hit.span is not None or hit.section or hit.block:
                 return None
+            all_named = False
             ids.append(hit.id)
             documents.append(hit.document)
             scores.append(hit.score)
@@ -151,7 +162,7 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
         lengths=_lengths(lists),
         score=np.array(scores, np.float64),
         document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids)),
-        named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids)),
+        named=np.ones(len(ids), np.bool_) if all_named else np.fromiter(map(eq, ids, documents), np.bool_, len(ids)),
         numbers=numbers,
     )
 
@@ -195,7 +206,7 @@ def _find_sizes(ranking: _Ranking, rank: Ints, size_of: Callable[[str], int | No
     """Return the size of each chunk, and for each query the rank of the first one whose size is not known."""
     names = list(ranking.numbers)
     sizes = np.full(len(names), _UNKNOWN, np.int64)
-    for number in np.unique(ranking.document[ranking.named]).tolist():
+    for number in np.flatnonzero(np.bincount(ranking.document[ranking.named])).tolist():
         length = size_of(names[number])
         sizes[number] = _UNKNOWN if length is None else length
     size = np.where(ranking.named, sizes[ranking.document], _UNKNOWN)

@@ -11,7 +11,7 @@ from karat.net._client import (
 )
 from karat.net._endpoint import Endpoint, read_variable
 from karat.net._loop import describe_error, resolve
-from karat.net._package import find_version, require_package
+from karat.net._package import find_metadata, find_version, require_package
 from karat.net._secrets import (
     Secrets,
     collect_secrets,
@@ -36,6 +36,7 @@ __all__ = [
     "describe_error",
     "encode_json",
     "find_message",
+    "find_metadata",
     "find_requirement",
     "find_version",
     "format_extras",

@@ -31,7 +31,7 @@ def resolve(value: Any, timeout: float | None = None) -> Any:
     >>> resolve(later()), resolve(3)
     (3, 3)
     """
-    if not inspect.isawaitable(value):
+    if type(value) is list or not inspect.isawaitable(value):  # nearly all systems return a list
         return value
     import asyncio
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.online._asked import Asked
 from karat.online._ingest import Ingested, ingest
 from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
@@ -25,6 +26,7 @@ from karat.online._records import (
     Record,
 )
 from karat.online._stored import LogReader, read_log
+from karat.online._totals import Totals
 
 if TYPE_CHECKING:
     from karat.online._exchange import export_log, import_ubi
@@ -58,6 +60,7 @@ __all__ = [
     "Redaction",
     "Retention",
     "RunKind",
+    "Totals",
     "check_health",
     "expire",
     "export_log",
@@ -82,11 +85,4 @@ _HOME = {
     **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.online.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

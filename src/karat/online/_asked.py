@@ -6,8 +6,8 @@ from time import perf_counter, time
 from types import TracebackType
 from typing import Any, Protocol
 
-from karat.online._drafts import Draft, QueryDraft, take_hits
-from karat.online._hit_rows import to_channels, to_ids
+from karat.online._drafts import Draft, QueryDraft, take_channels, take_hits
+from karat.online._hit_rows import to_ids
 
 
 class Sink(Protocol):
@@ -56,7 +56,7 @@ class Asked:
             draft.hits = listed = take_hits(hits)
             draft.count = len(listed) if count is None else count
             if channels is not None:
-                draft.channels = to_channels(channels)
+                draft.channels = take_channels(channels)
             if stages is not None:
                 draft.stages = dict(stages)
             if weights is not None:
@@ -102,13 +102,16 @@ class Asked:
         self._log.write(self._draft)
 
     def __enter__(self) -> Asked:
-        self.begin()
+        self._draft.time = time()  # as begin() does
+        self._start = perf_counter()
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is not None:
             self.fail(error)
-        self.finish()
+        if self.logged:  # as finish() does
+            self._draft.latency = (perf_counter() - self._start) * 1000
+            self._log.write(self._draft)
 
     async def __aenter__(self) -> Asked:
         return self.__enter__()

@@ -28,10 +28,13 @@ from karat.online._hit_rows import (
 )
 from karat.online._plain import to_scalar
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery, Record
+from karat.online._shadow_records import LoggedShadow, ShadowDraft, finish_shadow
 from karat.online._times import find_time, is_plausible
 
 _AS_THEY_ARE = frozenset((str, tuple, dict, LoggedHit, list, int))
 """The types of hits that are encoded without being looked at."""
+
+_TEXT, _LISTS = frozenset((str,)), frozenset((list, tuple))
 
 GIVEN_TIME = "given_time"
 """The attribute that has the time of a record if that could not be right, such as one in milliseconds."""
@@ -80,7 +83,7 @@ class EventDraft(Struct, array_like=True, tag="event"):
     attributes: dict[str, Any] | None = None
 
 
-Draft = QueryDraft | EventDraft
+Draft = QueryDraft | EventDraft | ShadowDraft
 
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
 encode_draft = msgspec.msgpack.Encoder(enc_hook=to_scalar).encode
@@ -101,11 +104,18 @@ def take_hits(values: Any) -> Any:
     return tuple(starmap(_take_hit, enumerate(values, 1)))
 
 
+def take_channels(values: Any) -> Any:
+    """Return the ids of channels as they can be encoded: copies of lists, which the host may change."""
+    if type(values) is dict and _TEXT.issuperset(map(type, values)) and _LISTS.issuperset(map(type, values.values())):
+        return {name: [*ids] for name, ids in values.items()}
+    return to_channels(values)
+
+
 def _take_hit(rank: int, value: Any) -> Any:
     return to_hit(value, rank) if isinstance(value, Hit) or type(value) not in _AS_THEY_ARE else value
 
 
-def finish(draft: Draft) -> Record:
+def finish(draft: Draft) -> Record | LoggedShadow:
     """Return the record that a draft stands for. What cannot be understood raises.
 
     A time that cannot be right is replaced by that of the writer's clock, and kept as an attribute.
@@ -131,6 +141,8 @@ def finish(draft: Draft) -> Record:
             draft.weight,
             draft.attributes or {},
         )
+    if type(draft) is ShadowDraft:
+        return finish_shadow(draft)
     assert type(draft) is QueryDraft
     return LoggedQuery(
         draft.id,

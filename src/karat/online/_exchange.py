@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
@@ -14,10 +15,13 @@ import msgspec
 
 from karat.core import InputError, UsageError
 from karat.files import parse_json_lines, read_bytes, replace_file
+from karat.online._paths import Paths
+from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
 from karat.online._records import LoggedEvent, LoggedQuery
 from karat.online._stored import LogReader, event_row, query_row, read_log
 from karat.online._times import format_day
 from karat.online._ubi import Row, event_to_ubi, find_violations, query_to_ubi, read_row
+from karat.online._ubi_privacy import RowPrivacy
 from karat.schema import OnlineExport, OnlineImport
 from karat.store import open_store
 
@@ -26,25 +30,47 @@ _ROWS = 100_000  # of a Parquet file, and of one transaction
 _encode = msgspec.json.Encoder().encode
 
 
-def import_ubi(path: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]) -> OnlineImport:
-    """Read queries and events of UBI 1.3.0, one JSON object a line, into a store; the same twice changes nothing."""
-    queries: list[Any] = []
-    events: list[Any] = []
+def import_ubi(
+    path: str | os.PathLike[str],
+    files: Sequence[str | os.PathLike[str]],
+    *,
+    redact: bool | Mapping[str, str] | Redaction = True,
+    keep_ids: bool = False,
+    key: str | None = None,
+) -> OnlineImport:
+    """Read queries and events of UBI 1.3.0, one JSON object a line, into a store; the same twice changes nothing.
+
+    Texts are redacted and ids of people hashed, as :func:`karat.online.open` does with what a host logs, whose settings
+    these are. Ids of a file that karat exported are hashed already: ``keep_ids`` leaves them as they are.
+    """
+    inputs = [(os.fspath(file), read_bytes(file)) for file in files]
+    paths, redaction = Paths(Path(path)), None if redact is False else make_redaction(redact)
+    if not keep_ids and key is None and read_key(paths.key) is None:
+        _read_rows(inputs, RowPrivacy(redaction, secrets.token_bytes()))  # what is refused leaves no key behind
+    hash_key = None if keep_ids else find_key(paths.key, key)
+    queries, events = _read_rows(inputs, RowPrivacy(redaction, hash_key))
+    if hash_key is not None:
+        note_key(paths.key_checks, hash_key)
+    with open_store(path, write=True) as store, store.transaction():
+        new_queries, new_events = store.add_queries(queries), store.add_events(events)
+    repeated = len(queries) + len(events) - new_queries - new_events
+    return OnlineImport(queries=new_queries, events=new_events, repeated=repeated)
+
+
+def _read_rows(inputs: Iterable[tuple[str, bytes]], privacy: RowPrivacy) -> tuple[list[Any], list[Any]]:
+    """Return the rows of queries and of events of some files, given by name and content."""
+    queries, events = list[Any](), list[Any]()
     seen: Counter[str] = Counter()
-    for file in files:
-        name = os.fspath(file)
-        for line, value in parse_json_lines(read_bytes(file), name):
-            record = read_row(value, name, line)
+    for name, data in inputs:
+        for line, value in parse_json_lines(data, name):
+            record = read_row(value, name, line, privacy.hide)
             if isinstance(record, LoggedQuery):
                 queries.append(query_row(record))
                 continue
             seen[record.id] += 1
             again = f"-{seen[record.id]}" if seen[record.id] > 1 else ""  # an event may happen twice in the same moment
             events.append((record.id + again, *event_row(record)[1:]))
-    with open_store(path, write=True) as store, store.transaction():
-        new_queries, new_events = store.add_queries(queries), store.add_events(events)
-    repeated = len(queries) + len(events) - new_queries - new_events
-    return OnlineImport(queries=new_queries, events=new_events, repeated=repeated)
+    return queries, events
 
 
 def export_log(
@@ -88,7 +114,7 @@ class _Writing:
 
     def _write_lines(self, name: str, rows: Iterable[Row]) -> None:
         path = self.folder / f"{name}.jsonl"
-        with replace_file(path) as file:
+        with replace_file(path, private=True) as file:
             for row in rows:
                 self.counts[name] += 1
                 if problem := next(find_violations(row), ""):

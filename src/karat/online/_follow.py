@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from karat.online._ingest import Ingested, ingest
+from karat.online._paths import Paths
 
 _PATIENCE = 3.0  # seconds that the end waits for another ingester
 _logger = logging.getLogger("karat.online")
@@ -21,15 +22,21 @@ def follow(
     *,
     every: float = 1.0,
     on_error: Callable[[Exception], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Ingested:
     """Ingest every so many seconds until ``stop`` is set, and once more then; return what was done in all.
 
     An error does not end it: the disk may have room again. ``on_error`` is told, by default the log of the host.
+    As long as there is no log it waits for one; ``on_wait`` is called once then.
     """
-    total, last = Ingested(), False
+    total, last, paths = Ingested(), False, Paths(Path(path))
     while True:
         try:
-            total += _ingest_last(path) if last else ingest(path)
+            if paths.is_log():
+                total += _ingest_last(path) if last else ingest(path)
+            elif on_wait is not None:
+                on_wait()
+                on_wait = None
         except Exception as error:
             (on_error or _tell)(error)
         if last:

@@ -6,42 +6,61 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from karat.core import InputError
+from karat.core import InputError, SystemFailed
 from karat.online._paths import Paths
-from karat.online._segment import HEADER, SUFFIX, Broken, lock, read_frames, read_header
+from karat.online._segment import (
+    HEADER,
+    REMOVED,
+    SUFFIX,
+    Broken,
+    find_frame,
+    is_erased,
+    lock,
+    read_frames,
+    read_header,
+)
 from karat.online._times import format_time
-from karat.schema import OnlineDamage, OnlineHealth, OnlineJournal, OnlineRun, OnlineTable
+from karat.schema import OnlineDamage, OnlineHealth, OnlineJournal, OnlineRun, OnlineSegmentDamage, OnlineTable
 from karat.store import Store, open_store
 
 
 def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
-    """Return what a log holds, what waits in its journal, and what was dropped or damaged."""
+    """Return what a log holds, what waits in its journal, and what was dropped or damaged.
+
+    A store or journal that is there and cannot be read raises :class:`karat.core.SystemFailed`.
+    """
     paths = Paths(Path(path))
-    if paths.store.exists():
+    paths.require_log()
+    try:
+        if not paths.store.exists():
+            return _check(paths, None, str(path))
         with open_store(paths.store) as store:
             return _check(paths, store, str(path))
-    if not paths.journal.is_dir():
-        raise InputError("no such log", source=str(path), hint="karat.online.open makes one, in the host")
-    return _check(paths, None, str(path))
+    except (InputError, OSError) as error:
+        raise SystemFailed(str(error)) from None
 
 
 def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     journal, drops = _look(paths, {} if store is None else store.positions())
     dropped = _add_up({**({} if store is None else store.drops()), **drops})
+    removed = dropped.pop(REMOVED, 0)
     damages = tuple(
         OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(time))
         for _, file, size, reason, time in ([] if store is None else store.damages())
+        if (paths.torn / file).exists()  # whoever removes it has seen it
     )
     return OnlineHealth(
         store=name,
-        healthy=not dropped and not damages,
+        healthy=not (dropped or removed or damages or journal.damages),
         bytes=0 if store is None else paths.store.stat().st_size,
         queries=_summarize(store, "queries"),
         events=_summarize(store, "events"),
         journal=journal,
         dropped=dropped,
+        removed=removed,
         damages=damages,
         run=None if store is None else _find_run(store),
+        without_session=0 if store is None else store.count_without_session(),
     )
 
 
@@ -58,27 +77,58 @@ def _look(paths: Paths, positions: dict[str, int]) -> tuple[OnlineJournal, dict[
     """Return what is in the journal, and how many records the writers of its segments dropped."""
     segments = writers = size = waiting = 0
     drops: dict[str, dict[str, int]] = {}
+    damages: list[OnlineSegmentDamage] = []
     for path in sorted(paths.journal.glob(f"*{SUFFIX}")):
+        if not path.is_file():
+            continue
         with suppress(FileNotFoundError):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 segments += 1
-                writers += not lock(descriptor)
-                size += os.fstat(descriptor).st_size
-                header = read_header(os.pread(descriptor, HEADER, 0))
-                if header is not None and header.dropped:
-                    drops[path.name] = header.dropped
-                waiting += _count_frames(descriptor, positions.get(path.name, HEADER))
+                final = lock(descriptor)
+                writers += not final
+                data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
             finally:
                 os.close(descriptor)
-    return OnlineJournal(segments=segments, writers=writers, bytes=size, waiting=waiting), drops
+            size += len(data)
+            header = read_header(data[:HEADER])
+            if header is not None and header.dropped:
+                drops[path.name] = header.dropped
+            start = None if header is None else positions.get(path.name, HEADER)
+            waiting += _read_segment(path.name, data, start, damages, final=final)
+    journal = OnlineJournal(segments=segments, writers=writers, bytes=size, waiting=waiting, damages=tuple(damages))
+    return journal, drops
 
 
-def _count_frames(descriptor: int, position: int) -> int:
+def _read_segment(
+    name: str, data: bytes, position: int | None, damages: list[OnlineSegmentDamage], *, final: bool
+) -> int:
+    """Return how many records a segment has from a position on, and add what an ingester could not read of them.
+
+    Unless the segment is ``final``, its writer may be at work on what follows the last record: that is no damage.
+    """
+
+    def add(start: int, part: bytes, reason: str) -> None:
+        if size := len(part.rstrip(b"\0")):
+            damages.append(OnlineSegmentDamage(segment=name, position=start, bytes=size, reason=reason))
+
+    if position is None:
+        add(0, data, "the header is damaged")
+        return 0
     count = 0
-    with suppress(Broken):
-        for _ in read_frames(os.pread(descriptor, os.fstat(descriptor).st_size, position)):
-            count += 1
+    while position < len(data):
+        rest, end, reason = data[position:], 0, "the record is not complete"
+        try:
+            for frame in read_frames(rest):
+                count += not is_erased(frame.payload)
+                end = frame.end
+        except Broken:
+            reason = "the checksum is wrong"
+        if not end:
+            end = find_frame(rest)
+            if final or end < len(rest):
+                add(position, rest[:end], reason)
+        position += end
     return count
 
 

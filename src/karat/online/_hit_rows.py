@@ -64,14 +64,22 @@ def to_hit(value: Any, rank: int) -> LoggedHit:
 
 
 def _make(id: Any, rank: int, score: Any) -> LoggedHit:
-    text = id if type(id) is str else str(unwrap(id))
-    document, chunk = text, ""
+    document, chunk = split_id(id if type(id) is str else str(unwrap(id)))
+    value = score if type(score) is float and isfinite(score) else to_float(score)
+    return LoggedHit(document, rank, value, (), None, "", chunk)
+
+
+def split_id(text: str) -> tuple[str, str]:
+    """Return the document of an id, and the id itself if it is that of a chunk.
+
+    >>> split_id("wifi:chunk:3"), split_id("wifi")
+    (('wifi', 'wifi:chunk:3'), ('wifi', ''))
+    """
     if (cut := text.rfind(_CHUNK)) > 0:  # what document_of does, without a regular expression for each hit
         number = text[cut + len(_CHUNK) :]
         if number.isdecimal() and number.isascii():
-            document, chunk = text[:cut], text
-    value = score if type(score) is float and isfinite(score) else to_float(score)
-    return LoggedHit(document, rank, value, (), None, "", chunk)
+            return text[:cut], text
+    return text, ""
 
 
 def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:

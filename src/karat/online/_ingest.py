@@ -15,6 +15,7 @@ from pathlib import Path
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
 from karat.online._paths import Paths
+from karat.online._plain_rows import read_plain
 from karat.online._records import LoggedQuery
 from karat.online._segment import (
     HEADER,
@@ -28,7 +29,8 @@ from karat.online._segment import (
     read_frames,
     read_header,
 )
-from karat.online._stored import event_row, query_row
+from karat.online._shadow_records import LoggedShadow
+from karat.online._stored import event_row, query_row, shadow_row
 from karat.store import Row, Store, open_store
 
 _PIECE = 2 << 20  # bytes that are read, and committed, at once: more than the largest frame
@@ -64,11 +66,14 @@ class Ingested:
 
 
 def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> Ingested:
-    """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it."""
+    """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it.
+
+    A path at which there is neither a store nor a journal is refused.
+    """
     paths = Paths(Path(path))
+    paths.require_log()
     if not paths.journal.is_dir():
-        if paths.store.exists():
-            open_store(paths.store, write=True).close()  # brings it to this version
+        open_store(paths.store, write=True).close()  # brings it to this version
         return Ingested()
     with lock_ingester(paths, wait=wait) as locked:
         if not locked:
@@ -123,8 +128,9 @@ def _remove_abandoned(paths: Paths) -> None:
 class _Batch:
     queries: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
-    payloads: tuple[list[bytes], list[bytes]] = field(default_factory=lambda: ([], []))
-    """What the rows of queries, and of events, were read from."""
+    shadows: list[Row] = field(default_factory=list)
+    payloads: tuple[list[bytes], list[bytes], list[bytes]] = field(default_factory=lambda: ([], [], []))
+    """What the rows of queries, of events, and of shadow runs were read from."""
     damages: list[tuple[bytes, str]] = field(default_factory=list)
     corrected: int = 0
 
@@ -132,16 +138,27 @@ class _Batch:
         if is_erased(frame.payload):
             return
         try:
-            record = finish(decode_draft(frame.payload))
-            if isinstance(record, LoggedQuery):
-                self.queries.append(query_row(record))
+            query, event = read_plain(frame.payload)
+            if query is None and event is None:
+                query, event = self._read(frame.payload)
+            if query is not None:
+                self.queries.append(query)
                 self.payloads[0].append(frame.payload)
-            else:
-                self.events.append(event_row(record))
+            elif event is not None:
+                self.events.append(event)
                 self.payloads[1].append(frame.payload)
-            self.corrected += GIVEN_TIME in record.attributes
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             self.damages.append((frame.payload, f"not a record: {error}"))
+
+    def _read(self, payload: bytes) -> tuple[Row | None, Row | None]:
+        """Return the row of a query, or of an event, from a record of any kind; neither if it was a shadow run."""
+        record = finish(decode_draft(payload))
+        self.corrected += GIVEN_TIME in record.attributes
+        if isinstance(record, LoggedShadow):
+            self.shadows.append(shadow_row(record))
+            self.payloads[2].append(payload)
+            return None, None
+        return (query_row(record), None) if isinstance(record, LoggedQuery) else (None, event_row(record))
 
 
 class _Reading:
@@ -201,13 +218,14 @@ class _Reading:
                 path.unlink(missing_ok=True)
             raise
         self._position += length
-        seen = len(batch.queries) + len(batch.events) + len(batch.damages) - len(damages)
+        seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
 
     def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
         """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""
-        refused: tuple[dict[int, str], dict[int, str]] = {}, {}
+        refused: tuple[dict[int, str], dict[int, str], dict[int, str]] = {}, {}, {}
         new = self._store.add_queries(batch.queries, refused[0]) + self._store.add_events(batch.events, refused[1])
+        new += self._store.add_shadow_runs(batch.shadows, refused[2])
         damages = list(batch.damages)
         for payloads, reasons in zip(batch.payloads, refused, strict=True):
             damages += ((payloads[index], f"not a record: {reason}") for index, reason in reasons.items())

@@ -7,6 +7,7 @@ and after the next sync also the loss of power.
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import os
 import re
@@ -16,11 +17,14 @@ import time
 import weakref
 from collections import deque
 from contextlib import suppress
+from os import getpid
 from pathlib import Path
+from zlib import crc32
 
-from karat.online._segment import HEADER, LARGEST, SUFFIX, Segment, checksum
+from karat.online._segment import HEADER, LARGEST, PIECE, REMOVED, SUFFIX, Segment, checksum, is_in_place
 
 SEGMENT_BYTES = 4 << 20
+LEAST_SEGMENT = 2 * HEADER
 SYNC_SECONDS = 1.0
 _RETRY = 1.0  # seconds between two attempts to make a segment, so that a full disk does not slow the host
 _logger = logging.getLogger("karat.online")
@@ -42,7 +46,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, sync: float = SYNC_SECONDS) -> None:
-        self._folder, self._bytes, self._sync = folder, max(segment_bytes, 2 * HEADER), sync
+        self._folder, self._bytes, self._sync = folder, max(segment_bytes, LEAST_SEGMENT), sync
         self._largest = min(LARGEST, self._bytes - HEADER - 64)
         self.dropped: dict[str, int] = {}
         """How many records were dropped in this process, by reason."""
@@ -53,65 +57,71 @@ class Journal:
     def _begin(self) -> None:
         """Start with nothing: in a new journal, and in the child of a fork."""
         self._lock, self._spare_lock = threading.RLock(), threading.RLock()
-        self._pid, self._number, self._start = os.getpid(), 0, time.time_ns()
+        self._pid, self._numbers, self._start = getpid(), itertools.count(1), time.time_ns()
         self._segment: Segment | None = None
         self._spare: Segment | None = None
         self._pending: dict[str, int] = {}
         self._late: deque[bytes] = deque()
         self._busy, self._retry_at = False, 0.0
         self._wake, self._thread = threading.Event(), None
+        self._told: set[str] = set()
 
     _thread: threading.Thread | None
 
     def append(self, payload: bytes) -> bool:
         """Write a record; return whether it was accepted. If not it was counted. Nothing is ever raised."""
         try:
-            if self._pid != os.getpid():  # a fork that Python was not told of
+            if self._pid != getpid():  # a fork that Python was not told of
                 self.leave()
-            crc = checksum(payload)
+            length = len(payload)
+            crc = crc32(payload) if length <= PIECE else checksum(payload)
             with self._lock:
                 if self._busy:  # a handler of a signal, or a finalizer, in the middle of another record
                     self._late.append(payload)
                     return True
                 self._busy = True
                 try:
+                    segment = self._segment
+                    if segment is not None and length <= self._largest and segment.put(payload, crc):
+                        return True
                     return self._write(payload, crc)
                 finally:
-                    self._finish()
+                    self._busy = False  # first: what comes from now on does not wait
+                    if self._late:
+                        self._write_late()
         except Exception as error:
             self.drop("other", error)
             return False
 
-    def _finish(self) -> None:
+    def _write_late(self) -> None:
         """Write what came while a record was written."""
-        try:
-            while self._late:
+        while self._late and not self._busy:
+            self._busy = True
+            try:
                 self._write(self._late[0], checksum(self._late[0]))
                 self._late.popleft()  # last: written twice is harmless, as a record has an id
-        finally:
-            self._busy = False
+            finally:
+                self._busy = False
 
     def _write(self, payload: bytes, crc: int) -> bool:
+        """Write a record where that takes more than a copy."""
         if self._closed:
             self.drop("closed")
             return False
         if len(payload) > self._largest:
             self.drop("too_large")
             return False
-        segment = self._segment
-        if segment is None or not segment.has_room(len(payload)):
-            segment = self._rotate()
-            if segment is None:
-                return False
-        segment.put(payload, crc)
-        return True
+        if self._segment is not None and self._segment.put(payload, crc):
+            return True
+        segment = self._rotate()
+        return segment is not None and segment.put(payload, crc)
 
-    def drop(self, reason: str, error: Exception | None = None) -> None:
-        """Count a record that is not written, and say so once for each reason."""
+    def drop(self, reason: str, error: Exception | None = None, *, records: int = 1) -> None:
+        """Count records that are not written, and say so once for each reason."""
         with self._lock:
             first = reason not in self.dropped
             for counts in (self.dropped, self._pending):
-                counts[reason] = counts.get(reason, 0) + 1
+                counts[reason] = counts.get(reason, 0) + records
             if self._segment is not None and not self._closed:
                 self._segment.set_counts(self._pending)
         if first:
@@ -121,21 +131,20 @@ class Journal:
         """Go on in a new segment. Return None, and count the record, if there cannot be one now."""
         now = time.monotonic()
         error: Exception | None = None
-        with self._spare_lock:
-            segment: Segment | None = self._spare
-            self._spare = None
-            if segment is None and now >= self._retry_at:
-                try:
-                    segment = self._make()
-                except (OSError, ValueError, ImportError) as problem:  # no room, no folder, no right, no locks
-                    error, self._retry_at = problem, now + _RETRY
+        segment = self._take_spare()
+        if segment is None and now >= self._retry_at:
+            try:
+                segment = self._make()
+            except (OSError, ValueError, ImportError) as problem:  # no room, no folder, no right, no locks
+                error, self._retry_at = problem, now + _RETRY
         if segment is None:
             self.drop("disk", error)
             return None
         before, self._segment = self._segment, segment
         if before is not None:
-            before.close()
-            self._pending = {}
+            counts, self._pending = self._pending, {}
+            self._finish_segment(before, counts)
+            self._wake.set()  # for the next spare: a process that fills one segment will fill another
         segment.set_counts(self._pending)
         if self._thread is None:
             self._thread = threading.Thread(target=_keep, args=(weakref.ref(self), self._wake), daemon=True)
@@ -144,46 +153,121 @@ class Journal:
                 self._thread.start()
         return segment
 
+    def _take_spare(self) -> Segment | None:
+        """Return the segment that was made ahead, if there is one and nobody has removed it.
+
+        If it is being made, there is none yet: the host does not wait for that.
+        """
+        if not self._spare_lock.acquire(blocking=False):
+            return None
+        try:
+            spare, self._spare = self._spare, None
+        finally:
+            self._spare_lock.release()
+        if spare is not None and not is_in_place(spare.path, spare.descriptor):
+            spare.close(finished=False)
+            return None
+        return spare
+
+    def _finish_segment(self, segment: Segment, counts: dict[str, int]) -> None:
+        """Close a segment to which nothing more will come. If somebody has removed it, it is written again before."""
+        if not is_in_place(segment.path, segment.descriptor):
+            rescued = self._rescue(segment, counts)
+            if rescued is None:
+                self.drop("disk", records=segment.count())
+            else:
+                rescued.close()
+        segment.close()
+
+    def _rescue(self, segment: Segment, counts: dict[str, int]) -> Segment | None:
+        """Write a segment that somebody has removed to a new file, while its pages are still in memory.
+
+        Return None if there cannot be one now. It is counted because segments that were full before may be gone, too.
+        """
+        try:
+            with self._spare_lock:
+                rescued = self._make()
+        except (OSError, ValueError) as error:
+            self._tell_removed("cannot be written again now", segment, error)
+            return None
+        rescued.copy(segment)
+        counts[REMOVED] = counts.get(REMOVED, 0) + 1
+        rescued.set_counts(counts)
+        self._tell_removed("was written again; what was full before it and not ingested is lost", segment)
+        return rescued
+
+    def _tell_removed(self, what: str, segment: Segment, error: Exception | None = None) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            reason = f": {error}" if error is not None else ""
+            _logger.warning("%s was removed under a running host, and %s%s", segment.path, what, reason)
+
     def _make(self) -> Segment:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
-        self._number += 1
-        return Segment(self._folder / f"{host}-{self._pid}-{self._start}-{self._number:06}{SUFFIX}", self._bytes)
+        name = f"{host}-{self._pid}-{self._start}-{next(self._numbers):06}{SUFFIX}"
+        return Segment(self._folder / name, self._bytes)
 
     def keep(self) -> None:
-        """Sync what was written, and have the next segment ready before it is needed."""
+        """Sync what was written, and have memory ready for what comes next before it is needed."""
         with self._lock:
             segment = self._segment
             descriptor = None if segment is None else os.dup(segment.descriptor)
-            wants = segment is not None and segment.end > segment.last // 2 and self._spare is None
-        if descriptor is not None:
+        if segment is not None and descriptor is not None:
             try:
+                in_place = is_in_place(segment.path, descriptor)
                 getattr(os, "fdatasync", os.fsync)(descriptor)  # mmap.flush() would hold the interpreter lock
             finally:
                 os.close(descriptor)
-        if wants:
-            with self._spare_lock:
-                self._spare = self._make()
+            if not in_place:
+                self._replace(segment)
+                return
+            segment.prepare()
+            if segment.end > segment.last // 2:
+                self.make_spare()
+
+    def make_spare(self) -> None:
+        """Make the segment that comes next, unless there is one."""
+        with self._spare_lock:
+            if self._spare is None and not self._closed:
+                spare = self._make()
+                with suppress(OSError):  # it is as good without, only slower
+                    spare.fill()
+                self._spare = spare
+
+    def _replace(self, segment: Segment) -> None:
+        """Go on in a new segment with the same records, because somebody has removed this one."""
+        with self._lock:
+            if self._segment is segment and (rescued := self._rescue(segment, self._pending)) is not None:
+                self._segment = rescued
+                segment.close(finished=False)
 
     @property
     def interval(self) -> float:
         """Seconds between two syncs."""
         return self._sync
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is accepted any more."""
+        return self._closed
+
     def close(self) -> None:
         """Close the journal; what comes later is dropped and counted."""
         with self._lock:
-            self._finish()
+            self._write_late()
             self._closed = True
             self._wake.set()
             with self._spare_lock:
                 spare, self._spare = self._spare, None
             segment, self._segment = self._segment, None
-        for open_segment in (segment, spare):
-            if open_segment is not None:
-                with suppress(OSError, ValueError):
-                    open_segment.sync()
-                    open_segment.close()
+        with suppress(OSError, ValueError):
+            if segment is not None:
+                segment.sync()
+                self._finish_segment(segment, self._pending)
+        with suppress(OSError, ValueError):
+            if spare is not None:
+                spare.close()
         _open.discard(self)
 
     def hold(self) -> None:
@@ -207,14 +291,18 @@ class Journal:
 
 
 def _keep(reference: weakref.ref[Journal], wake: threading.Event) -> None:
-    """Sync the journal in the background, until it is closed or nobody has it any more."""
-    while (journal := reference()) is not None:
+    """Keep the journal in the background, until it is closed or nobody has it any more."""
+    rotated = False
+    while (journal := reference()) is not None and not journal.closed:
         interval = journal.interval
         with suppress(OSError, ValueError):
-            journal.keep()
+            if rotated:
+                journal.make_spare()
+            else:
+                journal.keep()
         del journal
-        if wake.wait(interval):
-            return
+        rotated = wake.wait(interval)
+        wake.clear()
 
 
 def _hold() -> None:

@@ -13,18 +13,29 @@ from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
 from time import time, time_ns
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from karat.core import Answer, KaratError, UsageError
 from karat.online._asked import Asked
 from karat.online._drafts import Draft, EventDraft, QueryDraft, encode_draft, replace_halves
 from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
-from karat.online._journal import SEGMENT_BYTES, SYNC_SECONDS, Journal
+from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
+from karat.online._names import Names
 from karat.online._paths import Paths
 from karat.online._plain import Room, TooLarge
-from karat.online._privacy import KEY_VARIABLE, Redaction, hash_id, make_key, make_sampler, note_key, parse_key
+from karat.online._privacy import (
+    KEY_VARIABLE,
+    Redaction,
+    make_hasher,
+    make_key,
+    make_redaction,
+    make_sampler,
+    note_key,
+    parse_key,
+)
 from karat.online._segment import LARGEST
+from karat.online._shadow_records import ShadowDraft
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +52,11 @@ class Log:
     def __init__(
         self, paths: Paths, journal: Journal, *, redact: Redaction | None, key: bytes | None, rate: float, system: str
     ) -> None:
-        self._paths, self._journal, self._redact, self._key = paths, journal, redact, key
+        self._paths, self._journal, self._redact = paths, journal, redact
+        self._redact_text = None if redact is None else redact.function
+        self._hash_session: Callable[[str], str] = to_text if key is None else make_hasher(key, "session")
+        self._hash_user: Callable[[str], str] = to_text if key is None else make_hasher(key, "user")
+        self._names = Names(redact, key)
         self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), system
         self._token, self._numbers, self._last = secrets.token_hex(8), itertools.count(), 0
         self._pid = os.getpid()
@@ -76,13 +91,24 @@ class Log:
         ``tool`` is what asked, ``system`` the version or fingerprint of what answers, if it is not the log's, ``trace``
         the id of the trace in a tracing tool.
         """
-        session, user = self._find_ids(session, user)
+        if session is None or user is None:
+            session, user = _find_ids(session, user)
         name = self._make_id()
         logged = self._rate >= 1 or self._is_chosen(session, name)
-        draft = QueryDraft(name if logged else name + _NOT_LOGGED, time(), text, session, user, intent, mode, tool)
-        draft.system, draft.trace, draft.weight = self._system if system is None else system, trace, self._weight
-        if attributes:
-            draft.attributes = attributes
+        draft = QueryDraft(
+            name if logged else name + _NOT_LOGGED,
+            time(),
+            text,
+            session,
+            user,
+            intent,
+            mode,
+            tool,
+            system=self._system if system is None else system,
+            weight=self._weight,
+            trace=trace,
+            attributes=attributes or None,
+        )
         return Asked(self, draft, logged)
 
     def record(
@@ -123,7 +149,7 @@ class Log:
         ``query`` is the id of the query that it belongs to, if the host knows it, ``rank``, from 1, where the document
         was shown, and ``value`` a number such as the outcome of a task.
         """
-        session, user = self._find_ids(session, user)
+        session, user = _find_ids(session, user)
         name = self._make_id()
         if self._rate < 1 and not self._is_chosen(session, name, _to_text_or_none(query)):
             return name + _NOT_LOGGED
@@ -142,11 +168,17 @@ class Log:
         finally:
             _session.reset(token)
 
-    def logged(self, **fields: Any) -> Callable[[F], F]:
+    @overload
+    def logged(self, function: F, /) -> F: ...
+
+    @overload
+    def logged(self, function: None = None, /, **fields: Any) -> Callable[[F], F]: ...
+
+    def logged(self, function: Any = None, /, **fields: Any) -> Any:
         """Return a decorator for a function, or a coroutine function, that takes a query first and returns hits.
 
-        ``@log.logged(tool="search")`` also takes what returns a :class:`karat.core.Answer`. The result is returned as
-        it is; an iterator is not read, so that nothing is known of what came back.
+        ``@log.logged`` and ``@log.logged(tool="search")`` also take what returns a :class:`karat.core.Answer`. The
+        result is returned as it is; an iterator is not read, so that nothing is known of what came back.
         """
 
         def decorate(function: F) -> F:
@@ -163,7 +195,7 @@ class Log:
             chosen: Any = call_async if inspect.iscoroutinefunction(function) else call
             return chosen  # type: ignore[no-any-return]
 
-        return decorate
+        return decorate if function is None else decorate(function)
 
     def start_ingester(self) -> None:
         """Start a thread that brings records into the store until the log is closed."""
@@ -199,6 +231,14 @@ class Log:
             return
         self._journal.append(payload)
 
+    def new_id(self) -> str:
+        """Return a new id for a record."""
+        return self._make_id()
+
+    def around(self) -> tuple[Any, Any]:
+        """Return the session and the user of the block around; None where there is none."""
+        return _session.get()
+
     def warn(self, what: str, error: Exception) -> None:
         """Warn once, in the host's log, of something that was recorded and could not be understood."""
         if what not in self._warned:
@@ -207,24 +247,35 @@ class Log:
 
     def _hide(self, draft: Draft) -> None:
         """Take out of a draft what must not be written."""
-        redact, key, room = self._redact, self._key, Room(LARGEST)
-        if key is not None:
-            if session := to_text(draft.session):
-                draft.session = hash_id(key, "session", session)
-            if user := to_text(draft.user):
-                draft.user = hash_id(key, "user", user)
-        if type(draft) is QueryDraft:
-            draft.text = _redact(redact, draft.text, room)
-            if draft.error:
-                draft.error = _redact(redact, draft.error, room)
-            if draft.answer is not None:
-                draft.answer = _redact(redact, draft.answer, room)
+        if draft.session is not None and (session := to_text(draft.session)):
+            draft.session = self._hash_session(session)
+        if draft.user is not None and (user := to_text(draft.user)):
+            draft.user = self._hash_user(user)
+        self._names.hide(draft)
+        if type(draft) is not QueryDraft:
+            room = Room(LARGEST)
+            if type(draft) is ShadowDraft:
+                draft.text = _redact(self._redact, draft.text, room)
+                if draft.error:
+                    draft.error = _redact(self._redact, draft.error, room)
+            if draft.attributes and self._redact is not None:
+                draft.attributes = self._redact.clean(draft.attributes, room)
+            return
+        text = draft.text
+        if type(text) is not str or len(text) > LARGEST or draft.answer is not None or draft.error or draft.attributes:
+            self._hide_texts(draft)
+        elif self._redact_text is not None:  # as nearly always: a text and nothing else
+            draft.text = self._redact_text(text)
+
+    def _hide_texts(self, draft: QueryDraft) -> None:
+        redact, room = self._redact, Room(LARGEST)
+        draft.text = _redact(redact, draft.text, room)
+        if draft.error:
+            draft.error = _redact(redact, draft.error, room)
+        if draft.answer is not None:
+            draft.answer = _redact(redact, draft.answer, room)
         if redact is not None and draft.attributes:
             draft.attributes = redact.clean(draft.attributes, room)
-
-    def _find_ids(self, session: Any, user: Any) -> tuple[Any, Any]:
-        around = _session.get()
-        return (around[0] if session is None else session), (around[1] if user is None else user)
 
     def _is_chosen(self, session: Any, id: str, query: str = "") -> bool:
         """Return whether a record is in the sample: whole sessions are, with their feedback."""
@@ -236,8 +287,17 @@ class Log:
         """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
         if self._pid != os.getpid():
             self._pid, self._token, self._numbers = os.getpid(), secrets.token_hex(8), itertools.count()
-        self._last = now = max(self._last, time_ns() // 1000)
+        now = time_ns() // 1000
+        if now < self._last:
+            now = self._last
+        self._last = now
         return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
+
+
+def _find_ids(session: Any, user: Any) -> tuple[Any, Any]:
+    """Return the ids of a session and a user, those around where none is given."""
+    around = _session.get()
+    return (around[0] if session is None else session), (around[1] if user is None else user)
 
 
 def _to_text_or_none(value: Any) -> str:
@@ -300,8 +360,10 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
         raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
     if not sync > 0:
         raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
+    if not segment_bytes >= LEAST_SEGMENT:
+        raise UsageError(f"segment_bytes={segment_bytes!r} is too small; use {LEAST_SEGMENT} bytes or more")
     paths = Paths(Path(path))
-    redaction = redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
+    redaction = make_redaction(redact)
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
     if hash_key is not None:
         with suppress(OSError, KaratError):

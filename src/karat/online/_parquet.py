@@ -44,7 +44,7 @@ def write_rows(path: Path, records: Sequence[Record]) -> None:
     columns = {name: [_plain(name, getattr(record, name)) for record in records] for name in names}
     frame = pl.DataFrame(columns, schema={name: _TYPES.get(name, pl.String) for name in names})
     at = pl.from_epoch((pl.col("time") * 1_000_000).round().cast(pl.Int64), time_unit="us").dt.replace_time_zone("UTC")
-    with replace_file(path) as file:
+    with replace_file(path, private=True) as file:
         frame.with_columns(at.alias("at")).write_parquet(file)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from karat.core import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -15,6 +17,15 @@ class Paths:
     """
 
     store: Path
+
+    def is_log(self) -> bool:
+        """Return whether there is a store, or a journal."""
+        return self.store.exists() or self.journal.is_dir()
+
+    def require_log(self) -> None:
+        """Refuse a path at which there is neither a store nor a journal."""
+        if not self.is_log():
+            raise InputError("no such log", source=str(self.store), hint="karat.online.open makes one, in the host")
 
     @property
     def journal(self) -> Path:

@@ -1,4 +1,4 @@
-"""What looks like an address, a key, or the number of a telephone or a card, in texts that people and agents write.
+"""What looks like an address, a secret, or the number of a telephone or a card, in texts that people and agents write.
 
 A user waits, and the text may be hostile: a text is searched only for what it may have, and every search takes time in
 proportion to its length. Where it is not certain what digits are, they are hidden.
@@ -30,20 +30,45 @@ _NAMED_KEY = re.compile(
     r"|dapi|sq0[a-z]{3}|shp[a-z]{2})[-_.]?[A-Za-z0-9_\-.]{12,}"
 )
 _LONG_KEY = re.compile(r"(?<![A-Za-z0-9_+/=])[A-Za-z0-9_+/=]{32,}")
+_PAIR = re.compile(
+    r"""((?:password|passwd|passphrase|pwd|secret|token|authorization|(?:api|access|private)[ _-]?key)"""
+    r"""["']?\s{0,3}[=:]\s{0,3})"""
+    r"""(?:(?:bearer|basic)\s{1,3})?(?:"[^"\n]{1,200}"\S*|'[^'\n]{1,200}'\S*|\S+)""",
+    re.IGNORECASE,
+)
+"""What somebody calls a secret; each match takes what it has looked at, and looks no further than 200 letters."""
 _ASCII_DIGITS = b"0123456789"
+_LETTERS, _SECRET = bytes(b" "[0] if chr(code).isspace() else b"x"[0] for code in range(256)), b"x" * _LEAST_SECRET
+"""All that is no space as one letter, to find a long word; which letter does not matter."""
 
 
 def hide_personal(text: str) -> str:
-    """Return a text without e-mail addresses, telephone and card numbers and keys.
+    """Return a text without e-mail addresses, telephone and card numbers, keys and passwords.
 
     >>> hide_personal("ann@example.org, 4111 1111 1111 1111 12/27 123, room 4111")
     '[e-mail], [card], room 4111'
     """
-    if not text.isascii() and _INVISIBLE.search(text):
+    if text.isascii():
+        return text if _is_harmless(text) else _hide(text)
+    if _INVISIBLE.search(text):
         bare = _INVISIBLE.sub("", text)
         if (hidden := _hide(bare)) != bare:
             return hidden
     return _hide(text)
+
+
+def _is_harmless(text: str) -> bool:
+    """Return whether a text in ASCII has no sign, no word and too few digits to look closer, as nearly always."""
+    data = text.encode()
+    return (
+        "@" not in text
+        and "%40" not in text
+        and _SECRET not in data.translate(_LETTERS)
+        and len(data) - len(data.translate(None, _ASCII_DIGITS)) < LEAST_NUMBER
+        and "PRIVATE KEY" not in text
+        and "=" not in text
+        and ":" not in text
+    )
 
 
 def _hide(text: str) -> str:
@@ -55,6 +80,8 @@ def _hide(text: str) -> str:
         text = _LONG_WORD.sub(_hide_keys, text)
     if not text.isascii() or len(text) - len(text.encode().translate(None, _ASCII_DIGITS)) >= LEAST_NUMBER:
         text = hide_numbers(text)
+    if "=" in text or ":" in text:  # at the end: half of a number or a key must not stay beside what is hidden here
+        text = _PAIR.sub(r"\1[key]", text)
     return text
 
 

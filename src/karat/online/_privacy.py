@@ -43,6 +43,11 @@ class Redaction:
                 problem = f"{shorten(pattern)} is not a regular expression: {error}"
                 raise UsageError(f"{problem}; mend it: without it texts would be logged as they are") from None
 
+    @property
+    def function(self) -> Callable[[str], str]:
+        """The same as a function that takes the shortest way, for those who wait."""
+        return self if self._own or not self._usual else hide_personal
+
     def __call__(self, text: str) -> str:
         """Return a text without what must not be written."""
         for pattern, mark in self._own:
@@ -86,14 +91,30 @@ class Redaction:
         return value if (hidden := self(text)) == text else hidden
 
 
+def make_redaction(redact: bool | Mapping[str, str] | Redaction) -> Redaction:
+    """Return what a setting says: karat's own patterns, with those of a mapping, or a redaction as it is."""
+    return redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
+
+
 def hash_id(key: bytes, kind: str, id: str) -> str:
     """Return a keyed hash of the id of a session or user: without the key nobody can tell whose it is.
 
     >>> hash_id(b"0" * 32, "session", "ann") == hash_id(b"0" * 32, "user", "ann")
     False
     """
-    data = id.encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=_HASH_BYTES, key=key, person=kind.encode()).hexdigest()
+    return make_hasher(key, kind)(id)
+
+
+def make_hasher(key: bytes, kind: str) -> Callable[[str], str]:
+    """Return a function that hashes ids of a kind, so that the work on the key is done once."""
+    keyed = blake2b(digest_size=_HASH_BYTES, key=key, person=kind.encode())
+
+    def hash_one(id: str) -> str:
+        own = keyed.copy()
+        own.update(id.encode("utf-8", "surrogatepass"))
+        return own.hexdigest()
+
+    return hash_one
 
 
 def make_sampler(rate: float) -> Callable[[str], bool]:
@@ -149,6 +170,11 @@ def make_key(path: Path) -> bytes:
     key = read_key(path)
     assert key is not None
     return key
+
+
+def find_key(path: Path, key: str | None = None) -> bytes:
+    """Return the key that ids of a log are hashed with: the given one, that of the variable, or that of the file."""
+    return make_key(path) if key is None else parse_key(key)
 
 
 def note_key(path: Path, key: bytes) -> None:

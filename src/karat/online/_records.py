@@ -118,7 +118,7 @@ class LoggedQuery(Struct, frozen=True, array_like=True, tag="query"):
     @property
     def documents(self) -> tuple[str, ...]:
         """The documents of the hits, best first; one that was returned in several parts is there several times."""
-        return tuple(hit.document for hit in self.hits)
+        return tuple([hit.document for hit in self.hits])
 
     def rank_of(self, document: str) -> int | None:
         """Return the best rank of a document, or None if it was not returned."""

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
-from mmap import mmap
+from contextlib import suppress
+from mmap import PAGESIZE, mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,17 +30,22 @@ LARGEST = 1 << 20
 """The most bytes of a payload."""
 NEW_SUFFIX = ".new"
 """Of a segment that is being made: it has no frames, and its writer may not have its lock yet."""
-REASONS = ("encode", "too_large", "disk", "closed", "other")
-"""Why a record may be dropped, in the order of the header's counters."""
+REMOVED = "removed"
+REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED)
+"""What the header's counters count: records that were dropped, by reason, and segments that somebody removed."""
 
 _LENGTH = struct.Struct("<I")
+_pack_length, _pack_length_into, _unpack_length = _LENGTH.pack, _LENGTH.pack_into, _LENGTH.unpack_from
 _STATE = struct.Struct("<Q")
 _COUNTS = struct.Struct(f"<{len(REASONS)}Q")
 _STATE_AT, _COUNTS_AT = 8, 64
 _ZERO = bytes(4)
 _PADDING = tuple(bytes((-length) % 8 + 4) for length in range(8))
 """What follows a payload, by its length modulo 8: up to the next frame, and the zero length that ends the segment."""
-_PIECE = 4096  # zlib lets go of the interpreter lock above 5 KB, and waits for it beside a busy thread
+_ZEROS = bytes(1 << 20)  # written at once, they are few large pieces of memory, which are mapped at once too
+_POPULATE_WRITE = 23  # madvise(2); the module mmap does not name it
+_LEAST_AHEAD, _MOST_AHEAD = 1 << 16, 1 << 20  # bytes: a MB holds the interpreter lock for a tenth of a millisecond
+PIECE = 4096  # zlib lets go of the interpreter lock above 5 KB, and waits for it beside a busy thread
 
 
 def checksum(payload: bytes) -> int:
@@ -47,11 +54,11 @@ def checksum(payload: bytes) -> int:
     >>> checksum(bytes(10_000)) == zlib.crc32(bytes(10_000))
     True
     """
-    if len(payload) <= _PIECE:
+    if len(payload) <= PIECE:
         return zlib.crc32(payload)
     crc = 0
-    for start in range(0, len(payload), _PIECE):
-        crc = zlib.crc32(payload[start : start + _PIECE], crc)
+    for start in range(0, len(payload), PIECE):
+        crc = zlib.crc32(payload[start : start + PIECE], crc)
     return crc
 
 
@@ -67,7 +74,7 @@ def frame_size(length: int) -> int:
 class Segment:
     """A segment that this process writes; the caller holds a lock."""
 
-    __slots__ = ("descriptor", "end", "last", "map", "path")
+    __slots__ = ("descriptor", "end", "last", "map", "path", "prepared_at")
 
     def __init__(self, path: Path, size: int) -> None:
         """Make the file: allocated, so that a full disk fails here and not as a signal when a page is written."""
@@ -84,26 +91,55 @@ class Segment:
             os.close(self.descriptor)
             new.unlink(missing_ok=True)
             raise
-        self.end = HEADER
+        self.end = self.prepared_at = HEADER
         self.last = size - len(_ZERO)
 
-    def has_room(self, length: int) -> bool:
-        """Return whether a payload of that length fits."""
-        return self.end + frame_size(length) <= self.last
+    def put(self, payload: bytes, crc: int) -> bool:
+        """Write a frame; return False if it does not fit. If a signal's handler raises, it is there or it is not."""
+        end, length, map_ = self.end, len(payload), self.map
+        after = end + ((length + 15) & ~7)  # frame_size, without a call
+        if after > self.last:
+            return False
+        if map_[end : end + 4] != _ZERO:  # a handler raised after a frame was complete, before it was counted
+            self.end = end + frame_size(_unpack_length(map_, end)[0])
+            return self.put(payload, crc)
+        map_[end + 4 : after + 4] = _pack_length(crc) + payload + _PADDING[length & 7]
+        _pack_length_into(map_, end, length)
+        self.end = after
+        return True
 
-    def put(self, payload: bytes, crc: int) -> None:
-        """Write a frame. If a signal's handler raises on the way, the frame is there or it is not."""
-        end, length = self.end, len(payload)
-        if self.map[end : end + 4] != _ZERO:  # a handler raised after a frame was complete, before it was counted
-            self.end = end = end + frame_size(_LENGTH.unpack_from(self.map, end)[0])
-        body = b"".join((_LENGTH.pack(crc), payload, _PADDING[length & 7]))
-        self.map[end + 4 : end + 4 + len(body)] = body
-        _LENGTH.pack_into(self.map, end, length)
-        self.end = end + frame_size(length)
+    def fill(self) -> None:
+        """Write zeros into a segment that nobody uses yet, so that memory and the disk have its pages."""
+        for start in range(HEADER, self.last, len(_ZEROS)):
+            os.pwrite(self.descriptor, _ZEROS[: self.last - start], start)
+        self.sync()
+
+    def prepare(self) -> None:
+        """Let the kernel map pages that are written next: after a sync, each would stop the host for microseconds.
+
+        Without a record since the last time nothing is done: such pages are written to the disk, even if empty.
+        """
+        if self.end == self.prepared_at:
+            return
+        start = self.end & -PAGESIZE
+        ahead = min(max(2 * (self.end - self.prepared_at), _LEAST_AHEAD), _MOST_AHEAD, len(self.map) - start)
+        self.prepared_at = self.end
+        if sys.platform == "linux":
+            with suppress(OSError):  # a kernel before 5.14
+                self.map.madvise(_POPULATE_WRITE, start, ahead)
 
     def set_counts(self, counts: dict[str, int]) -> None:
         """Write how many records were dropped while this segment was the journal's end."""
         _COUNTS.pack_into(self.map, _COUNTS_AT, *(counts.get(reason, 0) for reason in REASONS))
+
+    def copy(self, other: Segment) -> None:
+        """Take over the frames of another segment of the same size."""
+        self.map[HEADER:] = other.map[HEADER:]
+        self.end = other.end
+
+    def count(self) -> int:
+        """Return how many records it holds."""
+        return sum(not is_erased(frame.payload) for frame in read_frames(self.map[HEADER:]))
 
     def sync(self) -> None:
         """Wait until the disk has what was written so far."""
@@ -113,6 +149,7 @@ class Segment:
         """Close the file. ``finished`` says to readers that nothing more will come."""
         if finished:
             _STATE.pack_into(self.map, _STATE_AT, 1)
+            _unlock(self.descriptor)  # a thread that syncs may still hold a duplicate, and the lock with it
         self.map.close()
         os.close(self.descriptor)
 
@@ -126,6 +163,22 @@ def lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _unlock(descriptor: int) -> None:
+    import fcntl
+
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def is_in_place(path: Path, descriptor: int) -> bool:
+    """Return whether an open file is still where readers look for it: nobody has removed it or moved it away."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # nothing can be said
+        return True
 
 
 def _allocate(descriptor: int, size: int) -> None:

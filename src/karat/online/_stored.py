@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery
+from karat.online._shadow_records import LoggedShadow
+from karat.online._totals import Totals, read_totals
 from karat.store import Row, Store, open_store
 
 _encode = msgspec.json.Encoder().encode
@@ -26,6 +28,8 @@ _DECODERS: tuple[tuple[int, Callable[[str], Any]], ...] = (
     (13, _ids),
     (20, _attributes),
 )
+_SHADOW_JSON: dict[int, Callable[[str], Any]] = {7: _ids, 8: _ids, 17: _ids, 18: _attributes}
+_LISTS, _TOP_CHANGED = 16, 23
 _NO_MAPPING, _NO_LIST = "{}", "[]"
 
 
@@ -68,6 +72,24 @@ def event_row(event: LoggedEvent) -> Row:
     return (event.id, event.time, event.kind, *fields, attributes)
 
 
+def shadow_row(run: LoggedShadow) -> Row:
+    """Return the row of a shadow run, in the order of its fields."""
+    values = list[Any](getattr(run, name) for name in LoggedShadow.__struct_fields__)
+    for index in _SHADOW_JSON:
+        values[index] = _to_json(values[index])
+    return tuple(values)
+
+
+def to_shadow(row: Row) -> LoggedShadow:
+    """Return the shadow run of a row."""
+    values: list[Any] = list(row)
+    for index, decode in _SHADOW_JSON.items():
+        values[index] = decode(values[index])
+    changed = values[_TOP_CHANGED]
+    values[_LISTS], values[_TOP_CHANGED] = bool(values[_LISTS]), None if changed is None else bool(changed)
+    return LoggedShadow(*values)
+
+
 def to_query(row: Row) -> LoggedQuery:
     """Return the query of a row."""
     values: list[Any] = list(row)
@@ -89,18 +111,51 @@ class LogReader:
         self._store = store
 
     def queries(
-        self, since: float | None = None, until: float | None = None, *, session: str | None = None
+        self,
+        since: float | None = None,
+        until: float | None = None,
+        *,
+        session: str | None = None,
+        parts: int | None = None,
     ) -> Iterator[LoggedQuery]:
-        """Yield the queries that were asked in a span of time."""
-        for row in self._store.queries(since, until, session):
+        """Yield the queries that were asked in a span of time; ``parts`` of all sessions only, chosen by chance."""
+        for row in self._store.queries(since, until, session, parts):
             yield to_query(row)
 
     def events(
-        self, since: float | None = None, until: float | None = None, *, session: str | None = None
+        self,
+        since: float | None = None,
+        until: float | None = None,
+        *,
+        session: str | None = None,
+        parts: int | None = None,
     ) -> Iterator[LoggedEvent]:
-        """Yield the events of a span of time."""
-        for row in self._store.events(since, until, session):
+        """Yield the events of a span of time; ``parts`` of all sessions only, the same as of queries."""
+        for row in self._store.events(since, until, session, parts):
             yield to_event(row)
+
+    def totals(self, since: float | None = None, until: float | None = None) -> Totals:
+        """Return how many queries were asked in a span of time, by day and intent, and how many found nothing."""
+        return read_totals(self._store, since, until)
+
+    def latencies(self, since: float | None = None, until: float | None = None) -> Iterator[float]:
+        """Yield how many milliseconds the queries of a span of time took, where that was measured."""
+        return self._store.latencies(since, until)
+
+    def shadow_runs(
+        self, feature: str, since: float | None = None, until: float | None = None
+    ) -> Iterator[LoggedShadow]:
+        """Yield the shadow runs of a feature in a span of time."""
+        for row in self._store.shadow_runs(feature, since, until):
+            yield to_shadow(row)
+
+    def shadow_ids(self, feature: str) -> set[str]:
+        """Return the ids of the shadow runs of a feature."""
+        return self._store.shadow_ids(feature)
+
+    def shadow_features(self) -> dict[str, int]:
+        """Return how many shadow runs each feature has, in the order of their latest."""
+        return self._store.shadow_features()
 
     def close(self) -> None:
         """Close the store."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 R = TypeVar("R", LoggedQuery, LoggedEvent)
 
 _CLICK = "click"
-_OWN, _WHOLE = "karat", "ubi"
+OWN, _WHOLE = "karat", "ubi"
 _LIMITS = {
     **dict.fromkeys(
         ("application", "action_name", "query_id", "session_id", "client_id", "user_id", "message_type"), 100
@@ -33,7 +33,8 @@ _LIMITS = {
     "message": 1024,
 }
 """The most characters of texts at the top of a row."""
-_LONGEST_OBJECT = 256
+_OBJECT_LIMITS = {"object_id": 256, "internal_id": 256, "object_id_type": 100, "object_id_field": 100}
+"""The most characters of texts about the object of an event."""
 
 
 def query_to_ubi(query: LoggedQuery) -> Row:
@@ -96,18 +97,23 @@ def ubi_to_event(row: Mapping[str, Any], source: str = "UBI", line: int | None =
 
 
 def find_violations(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what UBI's schemas do not allow in a row that karat made: texts that are too long."""
-    for name, limit in _LIMITS.items():
-        if len(str(row.get(name, ""))) > limit:
-            yield f"{name} has more than {limit} characters"
-    thing = (row.get("event_attributes") or {}).get("object") or {}
-    if len(str(thing.get("object_id", ""))) > _LONGEST_OBJECT:
-        yield f"object_id has more than {_LONGEST_OBJECT} characters"
+    """Yield which texts of a row are longer than UBI's schemas allow."""
+    attributes = row.get("event_attributes")
+    thing = attributes.get("object") if isinstance(attributes, Mapping) else None
+    for part, limits in ((row, _LIMITS), (thing if isinstance(thing, Mapping) else {}, _OBJECT_LIMITS)):
+        for name, limit in limits.items():
+            if isinstance(text := part.get(name), str) and len(text) > limit:
+                yield f"{name} has more than {limit} characters"
+
+
+def _fit(text: str, limit: int = 100) -> str:
+    """Return a text that UBI has room for: a digest of one that is too long, which then goes to karat's own part."""
+    return text if len(text) <= limit else _digest({"text": text})
 
 
 def _make_query_row(query: LoggedQuery) -> Row:
-    row: Row = {"query_id": query.id, "user_query": query.text, "timestamp": format_time(query.time)}
-    row |= {name: value for name, value in (("session_id", query.session), ("user_id", query.user)) if value}
+    row: Row = {"query_id": _fit(query.id), "user_query": query.text, "timestamp": format_time(query.time)}
+    row |= {name: _fit(value) for name, value in (("session_id", query.session), ("user_id", query.user)) if value}
     if query.count is not None:
         row["query_response_hit_ids"] = [hit.id for hit in query.hits]
     if query.attributes:
@@ -117,11 +123,12 @@ def _make_query_row(query: LoggedQuery) -> Row:
 
 def _make_event_row(event: LoggedEvent) -> Row:
     action = _CLICK if event.kind == READ_AFTER_SEARCH else event.kind
-    row: Row = {"action_name": action, "timestamp": format_time(event.time)}
+    row: Row = {"action_name": _fit(action), "timestamp": format_time(event.time)}
     pairs = (("query_id", event.query), ("session_id", event.session), ("user_id", event.user))
-    row |= {name: value for name, value in pairs if value}
+    row |= {name: _fit(value) for name, value in pairs if value}
     if event.rank is not None:  # the schema asks for a position wherever there is anything else
-        thing = {"object": {"object_id": event.document}} if event.document else {}
+        name = _fit(event.document, _OBJECT_LIMITS["object_id"])
+        thing = {"object": {"object_id": name}} if event.document else {}
         row["event_attributes"] = {**thing, "position": {"ordinal": event.rank}, **event.attributes}
     return row
 
@@ -131,7 +138,7 @@ def _add_rest(row: Row, record: R, back: R) -> Row:
     fields = [name for name in record.__struct_fields__ if getattr(record, name) != getattr(back, name)]
     if not fields:
         return row
-    return {**row, _OWN: {name: msgspec.to_builtins(getattr(record, name)) for name in fields}}
+    return {**row, OWN: {name: msgspec.to_builtins(getattr(record, name)) for name in fields}}
 
 
 def _finish(record: R, row: Row, again: Row, own: Mapping[str, Any], source: str) -> R:
@@ -153,7 +160,7 @@ def _open(
 ) -> tuple[Row, Mapping[str, Any]]:
     """Return a row without karat's own part, and that part. What karat reads has the types of the schema."""
     plain = dict(row)
-    own = plain.pop(_OWN, {})
+    own = plain.pop(OWN, {})
     for name in needed:
         if not isinstance(plain.get(name), str):
             raise InputError(f"{name} is missing, or not a text", source=source, line=line)
@@ -164,7 +171,7 @@ def _open(
         ("query_attributes", dict),
         ("event_attributes", dict),
         ("query_response_hit_ids", list),
-        (_OWN, dict),
+        (OWN, dict),
     ):
         if not isinstance(row.get(name, kind()), kind):
             raise InputError(f"{name} is not {'a list' if kind is list else 'an object'}", source=source, line=line)
@@ -190,8 +197,11 @@ def is_event(row: Mapping[str, Any]) -> bool:
     return "action_name" in row
 
 
-def read_row(value: object, source: str, line: int) -> Record:
-    """Return the record of one line of UBI."""
+def read_row(value: object, source: str, line: int, hide: Callable[[Row], Row] = dict) -> Record:
+    """Return the record of one line of UBI, after ``hide`` has taken out what must not be stored."""
     if not isinstance(value, dict):
         raise InputError("is not an object", source=source, line=line, hint="a line has a query or an event of UBI")
+    if problem := next(find_violations(value), ""):
+        raise InputError(problem, source=source, line=line, hint="UBI 1.3.0 allows no more")
+    value = hide(value)
     return ubi_to_event(value, source, line) if is_event(value) else ubi_to_query(value, source, line)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 
 if TYPE_CHECKING:
     from karat.projects._check import (
@@ -122,11 +124,4 @@ _HOME = {
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.projects.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

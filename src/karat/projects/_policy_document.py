@@ -25,7 +25,9 @@ def policy_document(policy: Policy) -> PolicyDocument:
         purpose=policy.purpose,
         extends=policy.extends,
         changes=policy.changes,
-        operations=PolicyOperations(failed=operations.failed, empty=operations.empty, latency=operations.latency),
+        operations=PolicyOperations(
+            failed=operations.failed, empty=operations.empty, latency=operations.latency, texts=operations.texts
+        ),
         rules=tuple(
             PolicyRule(
                 metric=rule.metric,

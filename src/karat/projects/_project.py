@@ -58,6 +58,10 @@ class Project:
         settings.setdefault("k", max(_HITS, deepest_cutoff(measures or self.config.eval.measures)))
         return Settings(**settings | ({"timeout": None} if settings.get("timeout") == 0 else {}))
 
+    def uses_pipeline(self, path: str | None = None) -> bool:
+        """Return whether :meth:`system` returns the built-in pipeline, in which no code of the user's own runs."""
+        return not (path or self.config.eval.system or self.config.system)
+
     def system(
         self,
         path: str | None = None,
@@ -72,7 +76,6 @@ class Project:
         ``cache`` keeps embeddings on disk. ``say`` and ``progress`` get notes and the progress of the pipeline.
         """
         from karat.systems import Pipeline, Stages, adapt, load_system  # a run that was made needs none of them
-        from karat.systems.adapters import Surroundings, open_system
 
         config = self.config
         path = path or config.eval.system
@@ -87,6 +90,8 @@ class Project:
             )
         stages = Stages.from_table(_locate_prompt(config))
         if config.system:
+            from karat.systems.adapters import Surroundings, open_system
+
             if stages.answer is not False:
                 raise UsageError("[pipeline.answer] answers from hits of the built-in pipeline, but there is [system]")
             around = Surroundings(

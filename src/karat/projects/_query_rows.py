@@ -9,7 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, HitList, Scores, Trace, find_table_rows, list_documents, list_scores, make_hits
+from karat.core import (
+    GoldenSet,
+    Hit,
+    HitList,
+    HitTable,
+    Scores,
+    Trace,
+    find_table_rows,
+    list_documents,
+    list_scores,
+    make_hits,
+)
 from karat.evaluation import Evaluation
 from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
@@ -35,11 +46,11 @@ def query_rows(
         if trace.query in queries and not trace.paraphrase and not trace.repeat
     }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
-    judged = _Judged(golden)
+    judged, returned = _Judged(golden, queries), _Returned(first)
     for query in golden.queries:
         if query.id in queries:
             trace = first.get(query.id)
-            documents = _list_documents(judged, query.id, trace, before)
+            documents = _list_documents(judged, query.id, returned.take(trace), before)
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -96,12 +107,15 @@ class _Documents(NamedTuple):
 class _Judged:
     """The documents of a golden set, and their grades by query, as they are looked up for very many queries."""
 
-    def __init__(self, golden: GoldenSet) -> None:
+    def __init__(self, golden: GoldenSet, queries: Set[str]) -> None:
         grades = golden.grades_by_query
         self.relevant = golden.relevant
         self.titles = {id_: document.title for id_, document in golden.document_by_id.items() if document.title}
-        self._rows, self._names = grades.rows, [target.document for target in grades.targets]
-        self._starts, self._target, self._grade = grades.starts, grades.target, grades.grade
+        is_wanted, lengths = np.array([query in queries for query in grades.queries], np.bool_), np.diff(grades.starts)
+        rows, names = np.repeat(is_wanted, lengths), [target.document for target in grades.targets]
+        self._rows, self._starts = grades.rows, np.append(0, np.cumsum(np.where(is_wanted, lengths, 0))).tolist()
+        self._documents = list(map(names.__getitem__, grades.target[rows].tolist()))
+        self._grades = grades.grade[rows].tolist()
 
     def grades(self, query: str) -> dict[str, int]:
         """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
@@ -109,8 +123,7 @@ class _Judged:
         if row is None:
             return {}
         start, end = self._starts[row], self._starts[row + 1]
-        documents = list(map(self._names.__getitem__, self._target[start:end].tolist()))
-        numbers = self._grade[start:end].tolist()
+        documents, numbers = self._documents[start:end], self._grades[start:end]
         grades = dict(zip(documents, numbers, strict=True))
         if len(grades) == len(documents) and min(numbers, default=0) >= 0:  # no document is judged in parts
             return grades
@@ -121,19 +134,58 @@ class _Judged:
         return grades
 
 
-def _list_documents(judged: _Judged, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
+class _Hits(NamedTuple):
+    """The hits of a query in columns, with short scores."""
+
+    ids: Sequence[str]
+    documents: Sequence[str]
+    scores: Sequence[float]
+    channels: Iterable[dict[str, int]]
+
+
+class _Returned:
+    """The hits of traces, as they are looked up for very many queries. Those of a whole table are made at once."""
+
+    def __init__(self, traces: Mapping[str, Trace]) -> None:
+        self._table: HitTable | None = None
+        found = find_table_rows([trace.listed for trace in traces.values()])
+        if found is None or found.lengths.sum() < len(found.table.id):
+            return
+        self._table = table = found.table
+        self._ids = self._documents = list(map(table.names.__getitem__, table.id.tolist()))
+        if table.document is not table.id:
+            self._documents = list(map(table.names.__getitem__, table.document.tolist()))
+        scores, places = np.unique(table.score, return_inverse=True)  # which many hits share if they are ranks
+        self._scores = list(map(_shorten(scores.tolist()).__getitem__, places.tolist()))
+
+    def take(self, trace: Trace | None) -> _Hits:
+        """Return the hits of a trace."""
+        if trace is None:
+            return _Hits((), (), (), ())
+        hits = trace.listed
+        if not isinstance(hits, HitList):
+            documents, scores = list_documents(hits), _shorten(list_scores(hits))
+            return _Hits([hit.id for hit in hits], documents, scores, _list_channels(hits))
+        if self._table is None or hits.table is not self._table:
+            return _Hits(*hits.names(), _shorten(hits.scores), repeat(_NONE))
+        start, end = hits.start, hits.end
+        return _Hits(self._ids[start:end], self._documents[start:end], self._scores[start:end], repeat(_NONE))
+
+
+def _shorten(scores: Iterable[float]) -> list[float]:
+    """Return scores with six decimals; one that is short already is the same object: a million would take memory."""
+    return [score if score == (short := round(score, 6)) else short for score in scores]
+
+
+def _list_documents(judged: _Judged, query: str, hits: _Hits, before: Evaluation | None) -> _Documents:
     grades = judged.grades(query)
-    hits = trace.listed if trace else ()
-    ids, documents = hits.names() if isinstance(hits, HitList) else ([hit.id for hit in hits], list_documents(hits))
-    found = tuple(documents)
+    found = tuple(hits.documents)
     listed = before.lists.get(query, ()) if before else ()
     ranks = rank_documents(found)
     places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
     left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
-    # A score that is short already is the same object, of which a million would take memory.
-    scores = [score if score == (short := round(score, 6)) else short for score in list_scores(hits)]
-    rows = map(HitRow, count(1), ids, documents, scores, map(grades.get, documents), map(places.get, documents),
-               _list_channels(hits))  # fmt: skip
+    rows = map(HitRow, count(1), hits.ids, found, hits.scores, map(grades.get, found), map(places.get, found),
+               hits.channels)  # fmt: skip
     return _Documents(tuple(rows), left, _expected(judged, ranks, grades))
 
 
@@ -162,10 +214,8 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
-    """Return the ranks of each hit by channel, of which those that are held in columns have none."""
-    if isinstance(hits, HitList):
-        return repeat(_NONE)
+def _list_channels(hits: Iterable[Hit]) -> list[dict[str, int]]:
+    """Return the ranks of each hit by channel."""
     return [{name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE for hit in hits]
 
 

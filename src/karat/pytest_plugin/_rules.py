@@ -112,8 +112,13 @@ def show_message(text: str) -> str:
 
 
 def list_names(policy: Policy) -> list[str]:
-    """Return the names of a policy's rules, without repetition: the operational ones first, as in every report."""
-    operations = (entry.name for entry in fields(policy.operations) if entry.name not in policy.operations.off)
+    """Return the names of a policy's rules, without repetition: the operational ones first, as in every report.
+
+    The rule on texts has no item of its own, which would be skipped wherever a system only retrieves: like all checks
+    without one it counts for the first item.
+    """
+    off = {*policy.operations.off, "texts"}
+    operations = (entry.name for entry in fields(policy.operations) if entry.name not in off)
     rules = (rule.name for rule in policy.rules)
     return list(dict.fromkeys([*operations, *rules, *map(_name_must, policy.must_pass)]))
 

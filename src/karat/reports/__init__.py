@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 
 if TYPE_CHECKING:
     from karat.reports._comment import render_comment
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
     from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
     from karat.reports._failures import OF_UNANSWERABLE, QueryStanding, query_limits
+    from karat.reports._gain import render_gain
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
     from karat.reports._json import iterate_json, render_json
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from karat.reports._patterns import hints
     from karat.reports._policy import describe_policy
     from karat.reports._recommendations import RULES
+    from karat.reports._shadow import describe_shadow, list_shadow_facts, list_shadow_tables, render_shadow_html
     from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
     from karat.reports._terminal import (
         COLOUR,
@@ -53,6 +57,7 @@ __all__ = [
     "decision_schema",
     "defuse",
     "describe_policy",
+    "describe_shadow",
     "describe_traffic",
     "escaped",
     "explain_checks",
@@ -60,6 +65,8 @@ __all__ = [
     "hints",
     "is_observed_drop",
     "iterate_json",
+    "list_shadow_facts",
+    "list_shadow_tables",
     "list_traffic_facts",
     "number",
     "printable",
@@ -68,6 +75,7 @@ __all__ = [
     "read_document",
     "render_comment",
     "render_csv",
+    "render_gain",
     "render_github",
     "render_html",
     "render_json",
@@ -76,6 +84,7 @@ __all__ = [
     "render_markdown",
     "render_online_html",
     "render_refusal",
+    "render_shadow_html",
     "render_sparklines",
     "render_summary",
     "render_text",
@@ -87,6 +96,7 @@ __all__ = [
 _HOME = {
     "render_comment": "_comment",
     "render_csv": "_csv",
+    "render_gain": "_gain",
     **dict.fromkeys(("add_conclusions", "add_failures", "decision_schema", "read_document"), "_document"),
     **dict.fromkeys(("OF_UNANSWERABLE", "QueryStanding", "query_limits"), "_failures"),
     **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
@@ -101,6 +111,7 @@ _HOME = {
     "hints": "_patterns",
     "describe_policy": "_policy",
     "RULES": "_recommendations",
+    **dict.fromkeys(("describe_shadow", "list_shadow_facts", "list_shadow_tables", "render_shadow_html"), "_shadow"),
     **dict.fromkeys(("Chart", "Sparkline", "bars", "render_sparklines"), "_sparkline"),
     **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "number", "quantity"), "_terminal"),
     **dict.fromkeys(("defuse", "escaped", "printable", "show_safely"), "_terminal"),
@@ -108,11 +119,4 @@ _HOME = {
     "is_observed_drop": "_verdict",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.reports.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

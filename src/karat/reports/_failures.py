@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -127,6 +128,7 @@ def list_failure_kinds(document: DecisionDocument, show: Callable[[str], str]) -
     return [f"{show(kind)}: {len(queries):,} ({_list(queries, show, _EXAMPLES)})" for kind, queries in kinds.items()]
 
 
+@lru_cache(maxsize=1024)  # thousands of queries have the same few reasons
 def _name_kind(reason: str) -> str:
     """Return a reason without what is said of one query only."""
     if below := _OF_LIMIT.fullmatch(reason):

@@ -90,10 +90,11 @@ def _message(check: CheckRow) -> str:
 
 def _verdict(document: DecisionDocument) -> str:
     means = ", ".join(map(_mean, document.measures[:_MOST]))
-    checks = count(len(document.checks), "check")
+    # A verdict of failure counts the checks itself.
+    checks = "" if document.verdict.outcome == "fail" else f"{count(len(document.checks), 'check')} "
     sentences = "; ".join(explain_outcome(document))
     policy = clean(name_policy(document.verdict), 200)
-    return f"{checks} by policy {policy}: {sentences}" + (f"; {means}" if means else "")
+    return f"{checks}by policy {policy}: {sentences}" + (f"; {means}" if means else "")
 
 
 def _mean(measure: MeasureRow) -> str:

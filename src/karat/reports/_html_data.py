@@ -122,6 +122,7 @@ def _measure(measure: MeasureRow, document: DecisionDocument) -> dict[str, objec
         "interval": measure.interval,
         "n": measure.n_compared if measure.is_partial else measure.n,
         **({"all": [measure.mean, measure.n]} if measure.is_partial else {}),
+        **_by_labels(measure),
         "baseline": measure.baseline,
         **{
             key: None if (value := getattr(measure, key)) is UNSET else value
@@ -135,6 +136,14 @@ def _measure(measure: MeasureRow, document: DecisionDocument) -> dict[str, objec
         "tolerated": _tolerated(measure, checks),
         "standing": _standing(measure, checks, compared=document.baseline is not None),
     }
+
+
+def _by_labels(measure: MeasureRow) -> dict[str, object]:
+    """Return a judge's mean as people's labels correct it: the mean, its interval, and how many labels; {} if none."""
+    own = measure.by_labels
+    if own is UNSET or own.mean is None:
+        return {}
+    return {"labels": [_round(own.mean), _round(own.low), _round(own.high), own.labels]}
 
 
 def _tolerated(measure: MeasureRow, checks: Sequence[CheckRow]) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import UNSET
+
 from karat.reports._words import clean
 from karat.schema import DecisionDocument, MeasureRow
 
@@ -102,7 +104,14 @@ def _caption(document: DecisionDocument, subject: str, *, compared: bool) -> str
             f" Baseline: {name}, recorded \\mbox{{{day}}}."
             " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Westfall-Young)."
         )
-    return words
+    return words + _corrected(document)
+
+
+def _corrected(document: DecisionDocument) -> str:
+    """Return what people's labels make of judges' means: the numbers that rules look at."""
+    rows = [(measure.name, measure.by_labels) for measure in document.measures if measure.by_labels is not UNSET]
+    means = [f"{latex(name)} {_number(own.mean)}" for name, own in rows if own.mean is not None]
+    return f" By people's labels, and not by the judge alone: {', '.join(means)}." if means else ""
 
 
 def _partial(document: DecisionDocument) -> str:

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 
-from karat.reports._html import escape_text, hash_source, read_asset
+from karat.reports._page import render_page, render_section
 from karat.reports._words import count
-from karat.schema.feedback import OnlineQuery, OnlineRate, OnlineReport
+from karat.schema.feedback import OnlineDay, OnlineQuery, OnlineRate, OnlineReport
 
 _DAYS = 31
 
 
 def render_online_html(report: OnlineReport) -> str:
     """Return the report as one HTML page that opens offline. Nothing in it can act as markup, and no script may run."""
-    style = read_asset("report.css")
-    policy = f"default-src 'none'; style-src {hash_source(style)}; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Live traffic of {escape_text(report.store)}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<header class="bar"><p class="brand">karat</p></header>
-<main>
-<section class="verdict none" aria-labelledby="title">
-<div class="said"><h1 id="title">Live traffic</h1>
-<p class="lead">{escape_text(describe_traffic(report))}</p></div>
-<dl class="facts">{_facts(report)}</dl>
-</section>
-{_notes(report)}
-{"".join(_sections(report))}
-</main>
-</body>
-</html>
-"""
+    return render_page(
+        f"Live traffic of {report.store}",
+        "Live traffic",
+        describe_traffic(report),
+        list_traffic_facts(report),
+        report.notes,
+        _sections(report),
+    )
 
 
 def describe_traffic(report: OnlineReport) -> str:
@@ -47,13 +29,16 @@ def describe_traffic(report: OnlineReport) -> str:
     if not report.queries:
         return "There are no queries."
     queries, sessions = count(report.queries, "query", "queries"), count(report.sessions, "session")
-    return f"{queries} in {sessions}, {report.first} to {report.last}."
+    days = dict.fromkeys(moment[:10] for moment in (report.first, report.last) if moment)
+    return f"{queries} in {sessions}, {' to '.join(days)}."
 
 
 def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
     """Yield what is known of the traffic, each with its name."""
     yield "Store", report.store
-    yield "Events", f"{report.events:,}"
+    alone = report.oddities.get("without_session", 0)
+    others = f", and {alone:,} that {'belongs' if alone == 1 else 'belong'} to no session or query" if alone else ""
+    yield "Events", f"{report.events:,}{others}"
     if report.searches_per_session is not None and report.minutes_per_session is not None:
         minutes = f"{report.minutes_per_session:.1f} minutes (median)"
         yield "A session", f"{report.searches_per_session:.1f} queries (mean), {minutes}"
@@ -61,7 +46,7 @@ def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
         latency = report.latency
         yield (
             "Latency",
-            f"p50 {latency.p50:.0f} ms, p95 {latency.p95:.0f} ms, p99 {latency.p99:.0f} ms, n {latency.n:,}",
+            f"p50 {_ms(latency.p50)}, p95 {_ms(latency.p95)}, p99 {_ms(latency.p99)}, n {latency.n:,}",
         )
     if report.rank_read is not None:
         yield "Read at", f"rank {report.rank_read} (median)"
@@ -71,6 +56,11 @@ def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
         yield "Odd records", f"{name.replace('_', ' ')} {number:,}"
 
 
+def _ms(time: float) -> str:
+    """Return milliseconds, with a digit more if they are few."""
+    return f"{time:.1f} ms" if time < 10 else f"{time:.0f} ms"
+
+
 def format_rate(rate: OnlineRate) -> tuple[str, str, str]:
     """Return a rate as its share, its interval, and what it is of."""
     if rate.share is None:
@@ -78,33 +68,37 @@ def format_rate(rate: OnlineRate) -> tuple[str, str, str]:
     return f"{rate.share:.1%}", f"{rate.low:.1%} to {rate.high:.1%}", f"{rate.count:,} of {rate.total:,}"
 
 
-def _facts(report: OnlineReport) -> str:
-    facts = list_traffic_facts(report)
-    return "".join(f"<div><dt>{name}</dt><dd>{escape_text(fact)}</dd></div>" for name, fact in facts)
-
-
-def _notes(report: OnlineReport) -> str:
-    notes = "".join(f"<li>{escape_text(note)}</li>" for note in report.notes)
-    return f'<section class="callout"><h2>Read with care</h2><ul>{notes}</ul></section>' if notes else ""
-
-
 def _sections(report: OnlineReport) -> Iterator[str]:
     rates = [(rate.name, *format_rate(rate)) for rate in report.rates]
-    yield _table("What became of queries", ("", "share", "95 % interval", "queries"), rates)
-    yield _table("Queries that fail most", QUERY_HEAD, map(row_query, report.worst))
+    yield render_section("What became of queries", ("", "share", "95 % interval", "queries"), rates, _WORDS)
+    yield render_section("Queries that fail most", QUERY_HEAD, map(row_query, report.worst), _WORDS)
     if report.drift is not None:
         drift = report.drift
         shares = [(rate.name, *format_rate(rate)) for rate in (drift.covered, drift.citations)]
-        yield _table(f"Beside the golden set {drift.golden}", ("", "share", "95 % interval", "queries"), shares)
-        yield _table(f"Asked, and not in the set: {drift.unseen:,}", QUERY_HEAD, map(row_query, drift.most_asked))
+        title = f"Beside the golden set {drift.golden}: {drift.not_asked:,} of its own nobody asked"
+        yield render_section(title, ("", "share", "95 % interval", "queries"), shares, _WORDS)
+        yield render_section(
+            f"Asked, and not in the set: {drift.unseen:,}", QUERY_HEAD, map(row_query, drift.most_asked), _WORDS
+        )
     intents = [
         (intent.intent or "-", f"{intent.queries:,}", f"{intent.share:.1%}", _percent(intent.golden_share),
          f"{intent.nothing_found:,}", f"{intent.asked_again:,}", f"{intent.used:,}")
         for intent in report.intents
     ]  # fmt: skip
-    yield _table("By intent", INTENT_HEAD, intents)
-    days = [(day.day, f"{day.queries:,}", f"{day.failures:,}") for day in report.days[-_DAYS:]]
-    yield _table("By day", ("day", "queries", "failures"), days)
+    yield render_section("By intent", INTENT_HEAD, intents, _WORDS)
+    yield render_section("By day", ("day", "queries", "failures"), _list_days(report.days[-_DAYS:]), _WORDS)
+
+
+def _list_days(days: Sequence[OnlineDay]) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for every day, and one for days in between without a query."""
+    one, before = timedelta(days=1), None
+    for day in days:
+        today = date.fromisoformat(day.day)
+        if before is not None and today - before > one:
+            gap = dict.fromkeys((str(before + one), str(today - one)))
+            yield " to ".join(gap), "no traffic", "-"
+        yield day.day, f"{day.queries:,}", f"{day.failures:,}"
+        before = today
 
 
 def _percent(share: float | None) -> str:
@@ -112,20 +106,14 @@ def _percent(share: float | None) -> str:
 
 
 QUERY_HEAD = ("query", "how it ends", "sessions", "failures", "last asked", "nearest golden query")
+_WORDS = ("", "query", "how it ends", "last asked", "nearest golden query", "intent", "day")
+"""The columns that hold no numbers."""
 INTENT_HEAD = ("intent", "queries", "share", "in the set", "nothing found", "asked again", "used")
 
 
 def row_query(query: OnlineQuery) -> tuple[str, ...]:
     """Return a query as the row of a table under :data:`QUERY_HEAD`."""
     return (
-        query.text, query.outcome, f"{query.sessions:,}", f"{query.failures:,}", query.latest, query.nearest or "-",
+        query.text, query.outcome, f"{query.sessions:,}", f"{query.failures:,}", query.latest,
+        f"{query.nearest}: {query.nearest_text}" if query.nearest else "-",
     )  # fmt: skip
-
-
-def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    body = "".join(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    if not body:
-        return ""
-    names = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in head)
-    table = f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<section><h2>{escape_text(title)}</h2><div class="scroll">{table}</div></section>'

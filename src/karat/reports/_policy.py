@@ -62,6 +62,12 @@ def _describe_operations(policy: PolicyDocument) -> Iterator[str]:
         if limits.latency is None
         else f"latency: p95 at most {limits.latency:g} times the baseline's, from 50 ms on"
     )
+    yield (
+        "texts: off"
+        if limits.texts is None
+        else f"texts: where the system answers, at most 1 query or {limits.texts:.3g} of them have a hit with a text "
+        "that is not in its document"
+    )
 
 
 def _name(rule: PolicyRule) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from karat.core import format_ms
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
@@ -39,6 +40,7 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|\\#(?=\d)|\b[Gg][Hh]-(?=\
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
 _SPECIAL = re.compile(r"[&<>\\`*_\[\]|~#$@:.-]")
 """A character without which none of these finds anything: a text without them is as it should be."""
+_KEPT = 4096  # texts: a report names the same measures and documents again and again
 _SHOWN = 10
 MOST = 100
 """Rows of a table."""
@@ -61,8 +63,11 @@ def markdown(value: object, width: int | None = None) -> str:
     'a\\|b &lt;script&gt; \\*c\\*'
     """
     text = clean(value, width)
-    if not _SPECIAL.search(text):
-        return text
+    return _escape(text) if _SPECIAL.search(text) else text
+
+
+@lru_cache(maxsize=_KEPT)
+def _escape(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _MARKUP.sub(r"\\\1", text)
     # GitHub notifies people who are mentioned, and turns addresses, numbers and names between colons into links and
@@ -200,10 +205,8 @@ def format_verdict(document: DecisionDocument) -> str:
 def explain_verdict(document: DecisionDocument) -> str:
     """Return what the verdict rests on, and for an inconclusive one what is not known and what would decide."""
     outcome, checks = document.verdict.outcome, document.checks
-    sentences = [markdown(sentence) for sentence in explain_outcome(document)]
-    if outcome == "fail":
-        names = dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome)
-        sentences[0] += f": {_first(names)}"
+    names = dict.fromkeys(name_check(check) for check in checks if check.outcome == "fail")
+    sentences = [markdown(sentence) for sentence in explain_outcome(document, _first(names))]
     if outcome == "pass":
         sentences.insert(1, f"{count(len(checks), 'check')}, none failed")
         fallen = [measure.name for measure in document.measures if measure.status == "DEGRADED"]

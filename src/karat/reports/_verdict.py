@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from karat.reports._words import clean, count, describe_aim, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
-OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
+OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, which come first."""
 _REMEDIES = {
     "unasked": "a run that asks every question (karat eval)",
@@ -82,22 +82,40 @@ def may_be_intended(document: DecisionDocument) -> bool:
     return document.verdict.outcome == "fail" and against and all(c.kind != "min_gain_abs" for c in document.checks)
 
 
-def explain_outcome(document: DecisionDocument) -> Iterator[str]:
-    """Yield what the outcome means, one sentence after the other, without full stops; the first says it all."""
+def explain_outcome(document: DecisionDocument, failed: str = "") -> Iterator[str]:
+    """Yield what the outcome means, one sentence after the other, without full stops; the first says it all.
+
+    ``failed`` are the names of the checks that failed, if the sentence that counts them should have them.
+    """
     outcome, checks = document.verdict.outcome, document.checks
-    failed = sum(check.outcome == "fail" for check in checks)
     if outcome == "error":
         reasons = [clean(check.reason, 400) for check in checks if check.outcome == "error"]
         yield f"the run failed, and says nothing about quality: {'; '.join(reasons)}"
         yield "mend the system or the service, and run it again"
     elif outcome == "fail":
-        yield f"{failed} of {count(len(checks), 'check')} failed"
+        yield _count_failed(checks, failed)
     elif outcome == "inconclusive":
         yield from _explain_unknown(document)
     else:
         yield "it may ship"
     if outcome in ("pass", "fail") and (observed := describe_observed(document)):
         yield observed
+
+
+def _count_failed(checks: Sequence[CheckRow], names: str = "") -> str:
+    """Return how many checks failed, and how many are inconclusive: not all others passed.
+
+    >>> from karat.schema import CheckRow
+    >>> outcomes = ("fail", "inconclusive", "pass")
+    >>> checks = [CheckRow(metric="R@5", kind="min", outcome=outcome, reason="") for outcome in outcomes]
+    >>> _count_failed(checks), _count_failed(checks[:1], "R@5")
+    ('1 of 3 checks failed, 1 inconclusive', 'the only check failed: R@5')
+    """
+    failed, unsure = (sum(check.outcome == outcome for check in checks) for outcome in ("fail", "inconclusive"))
+    words = "the only check failed" if len(checks) == 1 else f"{failed:,} of {len(checks):,} checks failed"
+    if names:
+        return f"{words}: {names}" + (f"; {unsure:,} inconclusive" if unsure else "")
+    return words + (f", {unsure:,} inconclusive" if unsure else "")
 
 
 def _explain_unknown(document: DecisionDocument) -> Iterator[str]:

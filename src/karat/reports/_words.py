@@ -18,7 +18,7 @@ _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of writing, with which a text can look like another."""
 _TESTS = {"significant_drop": "no significant drop", "non_inferior": "not worse"}
-_COUNTS = ("failed", "unasked", "removed", "new", "moved", "empty")
+_COUNTS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts")
 """The kinds of checks that count queries."""
 _LIMITS = {
     "min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most",
@@ -135,7 +135,8 @@ def describe_rule(check: CheckRow) -> str:
     compared = "" if check.total is None else f", on {check.n:,} of {check.total:,}"
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
     unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
-    return _describe_limit(check) + compared + unanswered + unjudged
+    unknown = f", {check.unknown:,} of unknown text as worst" if check.unknown else ""
+    return _describe_limit(check) + compared + unanswered + unjudged + unknown
 
 
 def _describe_limit(check: CheckRow) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from karat.config import Settings
+from karat.core import open_lazily
 
 if TYPE_CHECKING:
     from karat.runs._conversion import convert_run
@@ -65,11 +66,4 @@ _HOME = {
     **dict.fromkeys(("read_any_run", "read_whole_run"), "_traces"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.runs.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

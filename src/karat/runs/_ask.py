@@ -155,6 +155,9 @@ def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k
 
 def _read(result: object, response: Response, k: int, tenant: str) -> object:
     """Read what the system returned for a question into the response, and return the hits as they came."""
+    if type(result) is list:  # which has nothing but hits
+        response.hits = list_hits(result, k, tenant)
+        return result
     answer = open_answer(result)
     if answer is not None:
         result = answer.hits

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -31,7 +29,7 @@ from karat.core import (
     shorten,
 )
 from karat.golden import identify, sample
-from karat.net import NotAService, Unreachable, hide_settings
+from karat.net import NotAService, Unreachable, find_version, hide_settings
 from karat.runs._ask import ask_all, prepare_all
 from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
@@ -179,19 +177,10 @@ def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Prove
 
 
 def _list_versions() -> dict[str, str]:
-    versions = {package: _find_version(package) for package in _PACKAGES}
+    versions = {package: find_version(package) for package in _PACKAGES}
     return {"karat": __version__, "python": platform.python_version()} | {
         package: number for package, number in versions.items() if number
     }
-
-
-@cache
-def _find_version(package: str) -> str:
-    """Return the version of a package; empty if it is not installed, so that the run does not depend on it."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _warm_up(system: System, questions: Sequence[Question], settings: Settings) -> None:
@@ -221,7 +210,7 @@ def _ask(system: System, questions: Sequence[Question], settings: Settings) -> I
         told = list(questions)
     at_first = Unreachable if settings.warm_up else _HOPELESS  # the warm-up has shown that it is the service
     failures: dict[str, str] = {}
-    number = 0
+    number, in_context = 0, system.has_sessions
     for group in split_rounds(questions):
         failures |= _prepare_sessions(system, group, settings, failures)
         asking = told[number : number + len(group)]
@@ -231,7 +220,7 @@ def _ask(system: System, questions: Sequence[Question], settings: Settings) -> I
             if response.error and settings.fail_fast:
                 raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
             if question.counted:
-                yield _make_trace(question, response, timed=system.timed, in_context=system.has_sessions)
+                yield _make_trace(question, response, timed=system.timed, in_context=in_context)
 
 
 def _prepare_sessions(
@@ -284,8 +273,6 @@ def _leave_session(context: Context) -> Context:
 
 
 def _make_trace(question: Question, response: Response, *, timed: bool, in_context: bool) -> Trace:
-    # The golden set has the metadata and the working memory; every run would repeat them.
-    context = replace(question.context, documents=(), metadata={}) if in_context else Context()
     timings = {**response.timings, "total": response.milliseconds} if timed else {}
     hits: Any = response.hits  # a list of hits is taken as it is, and makes its objects when they are needed
     if not (
@@ -296,6 +283,8 @@ def _make_trace(question: Question, response: Response, *, timed: bool, in_conte
     said: dict[str, Any] = (
         {} if answer is None else {"answer": answer.text, "citations": answer.citations, "refused": answer.refused}
     )
+    # The golden set has the metadata and the working memory; every run would repeat them.
+    context = replace(question.context, documents=(), metadata={}) if in_context else Context()
     return Trace(
         query=question.query,
         text=question.text,

@@ -170,9 +170,9 @@ class RunWriter:
 
     def _put(self, line: bytes) -> None:
         assert self._file is not None
-        rest = memoryview(line)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        written = self._file.write(line)
+        while written < len(line):  # a signal, or a disk that is nearly full
+            written += self._file.write(memoryview(line)[written:])
 
     def forget(self) -> None:
         """Remove the unfinished run, so that it is not continued."""

@@ -103,7 +103,7 @@ class Workers:
             for number, items in enumerate(job.calls):
                 job.current = (number, time.perf_counter())
                 responses = self._ask(items)
-                total = sum(response.milliseconds for response in responses)
+                total = sum([response.milliseconds for response in responses])
                 late = self._timeout is not None and total > self._timeout * 1000
                 if not self._settle(job, number, self._make_timeouts(items) if late else responses):
                     return  # the call timed out, and another thread has replaced this one

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.schema._home import HOME as _HOME
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._checks import CheckRow, MeasureComparison, MeasureRow, Outcome, Status
     from karat.schema._comparison import (
+        AnsweredChange,
+        AnsweredMean,
         ComparedMeasure,
         ComparedPair,
         ComparedRun,
@@ -115,6 +118,7 @@ if TYPE_CHECKING:
         OnlineRecorded,
         OnlineRetention,
         OnlineRun,
+        OnlineSegmentDamage,
         OnlineTable,
     )
     from karat.schema._opinion import (
@@ -191,6 +195,8 @@ __all__ = [
     "AcceptanceReport",
     "AnnotatorAgreement",
     "AnnotatorKappa",
+    "AnsweredChange",
+    "AnsweredMean",
     "BaselineFacts",
     "BaselineRebase",
     "BaselineSummary",
@@ -284,6 +290,7 @@ __all__ = [
     "OnlineRecorded",
     "OnlineRetention",
     "OnlineRun",
+    "OnlineSegmentDamage",
     "OnlineTable",
     "OpinionDocument",
     "OpinionHeader",
@@ -373,11 +380,4 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.schema.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

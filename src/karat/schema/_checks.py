@@ -14,7 +14,7 @@ Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
     "must_pass", "min_gain_abs", "failed", "unasked", "removed", "new",
-    "moved", "empty", "slow",
+    "moved", "empty", "texts", "slow",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 
@@ -191,6 +191,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     ] = None
     unjudged: Annotated[
         Count | None, Meta(description="How many answers count as the worst value because the judge failed on them.")
+    ] = None
+    unknown: Annotated[
+        Count | None,
+        Meta(description="How many answers count as the worst value because the text of a hit or citation is unknown."),
     ] = None
     needed: Annotated[
         Count | None,

@@ -24,8 +24,31 @@ class DifferenceBounds(Struct, frozen=True, kw_only=True):
     """How many pairs of query and document have no judgment, in the top k of queries whose lists differ."""
 
 
+class AnsweredChange(Struct, frozen=True, kw_only=True):
+    """One measure of two runs, only on the queries that both answered."""
+
+    n: int
+    baseline: float | None
+    candidate: float | None
+    difference: float | None
+
+
+class AnsweredMean(Struct, frozen=True, kw_only=True):
+    """The mean of a measure over what a run answered, and how much that leaves out."""
+
+    mean: float | None
+    answers: int
+    """How many answers have a value; each wording and repeat is one."""
+    unanswered: int
+    """How many were refused, are empty, or say nothing that could be measured."""
+
+
 class ComparedMeasure(Struct, frozen=True, kw_only=True):
-    """One measure of two runs, on the queries that both have a value for."""
+    """One measure of two runs, on the queries that both have a value for.
+
+    As in the gate, a query that the baseline has a value for, and that the candidate refuses or does not answer, has
+    the worst value.
+    """
 
     measure: str
     segment: Mapping[str, str] | None
@@ -54,6 +77,8 @@ class ComparedMeasure(Struct, frozen=True, kw_only=True):
     by_labels: LabelCorrection | UnsetType = UNSET
     """The same as people's labels correct it, as in the gate; set for a judge's measure that the project has labels
     for, not for segments. All other numbers are the judge's alone."""
+    answered: AnsweredChange | UnsetType = UNSET
+    """The same without what either run left unanswered; set where that is something, not for segments."""
 
 
 class ListSummary(Struct, frozen=True, kw_only=True):
@@ -128,8 +153,11 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     queries: int
     failed: int
     means: Mapping[str, float | None]
+    """As the gate holds them against floors: an answerable question that was refused has the worst value."""
     latency: Mapping[str, Mapping[str, float | None]]
     """Milliseconds by stage and statistic."""
+    answered: Mapping[str, AnsweredMean] = {}
+    """The means over what was answered, of the measures in which something was not."""
 
 
 class ComparedPair(Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ _MODULES = {
         StageMove StagePlace StandingState WhatIf""",
     "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
     "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
-    "_comparison": """ComparedMeasure ComparedPair ComparedRun ComparisonDocument DifferenceBounds ListComparison
-        ListSummary MovedQuery QueryComparison QueryValues""",
+    "_comparison": """AnsweredChange AnsweredMean ComparedMeasure ComparedPair ComparedRun ComparisonDocument
+        DifferenceBounds ListComparison ListSummary MovedQuery QueryComparison QueryValues""",
     "_decision": """BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts
         MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure""",
     "_encoding": "is_plain pack_json to_ascii to_json",
@@ -25,7 +25,7 @@ _MODULES = {
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
     "_online": """OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport OnlineIngest OnlineJournal
-        OnlineRecorded OnlineRetention OnlineRun OnlineTable""",
+        OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable""",
     "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (

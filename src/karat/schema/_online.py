@@ -33,6 +33,17 @@ class OnlineTable(Struct, frozen=True, kw_only=True):
     last: str | None
 
 
+class OnlineSegmentDamage(Struct, frozen=True, kw_only=True):
+    """A part of a segment of the journal that cannot be read."""
+
+    segment: str
+    """The name of the segment in the journal."""
+    position: int
+    """Where the damage begins, in bytes."""
+    bytes: int
+    reason: str
+
+
 class OnlineJournal(Struct, frozen=True, kw_only=True):
     """What is in the journal."""
 
@@ -42,6 +53,8 @@ class OnlineJournal(Struct, frozen=True, kw_only=True):
     bytes: int
     waiting: int
     """The records that are not in the store yet."""
+    damages: tuple[OnlineSegmentDamage, ...] = ()
+    """What cannot be read, and was not ingested yet; afterwards it is kept in the folder ``torn``."""
 
 
 class OnlineDamage(Struct, frozen=True, kw_only=True):
@@ -71,7 +84,7 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
 
     store: str
     healthy: bool
-    """False if records were dropped, or something could not be read."""
+    """False if records were dropped or may be lost, or something could not be read."""
     bytes: int
     """Of the store; 0 if there is none yet."""
     queries: OnlineTable
@@ -79,9 +92,14 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     journal: OnlineJournal
     dropped: Mapping[str, int]
     """Records that hosts could not write, by reason: encode, too_large, disk, closed or other."""
+    removed: int
+    """Segments that somebody removed under a running host, which wrote them again; those before may be lost."""
     damages: tuple[OnlineDamage, ...]
+    """What could not be read, as long as its file is in the folder ``torn``: whoever removes the file has seen it."""
     run: OnlineRun | None
     """Null if no run was recorded."""
+    without_session: int = 0
+    """Stored queries that have no session: what became of them is not known, and they are in no sample of sessions."""
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):

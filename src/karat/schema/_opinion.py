@@ -96,6 +96,9 @@ class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The standard deviation of the votes on an answer, averaged over these; null with one vote."""
     misquoted: Count = 0
     """How many verdicts did not count, because the words that the judge quotes are not in the text."""
+    spared: Count = 0
+    """How many answers are to questions that have none, so that the judge was not asked: its measure leaves them
+    out."""
 
 
 class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

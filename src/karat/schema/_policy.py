@@ -33,6 +33,7 @@ class PolicyOperations(Struct, frozen=True, kw_only=True):
     failed: float | None
     empty: float | None
     latency: float | None
+    texts: float | None
 
 
 class PolicyDocument(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ class TraceHit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     section: str | UnsetType = UNSET
     block: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
-    """prose, code, table or figure."""
+    """prose, code, table, figure or caption."""
     content: str | UnsetType = UNSET
     channels: dict[str, tuple[int, float]] | UnsetType = UNSET
     """Its rank, from 1, and its score in each channel that found it; rank 0 if it is not known."""

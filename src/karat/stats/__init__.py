@@ -12,6 +12,7 @@ from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
 from karat.stats._power import detectable, power, sample_size
+from karat.stats._quantiles import quantiles
 from karat.stats._step_down import westfall_young
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "permutation",
     "power",
     "probability_better",
+    "quantiles",
     "sample_size",
     "threshold",
     "westfall_young",

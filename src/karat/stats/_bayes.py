@@ -41,3 +41,21 @@ def probability_better(treatment: Successes, control: Successes) -> float:
     steps = np.log((a + i) * (d + i) / ((a + b + d + i) * (1 + i)))
     terms = np.exp(first + np.concatenate([[0.0], np.cumsum(steps)]))
     return min(1.0, float(terms.sum()))
+
+
+def probability_most_win(wins: int, losses: int) -> float:
+    """Return the probability that more than half of the pairs that differ are wins, with a uniform prior.
+
+    The share of wins has a Beta(1 + wins, 1 + losses) distribution, which is above 1/2 with the probability that at
+    most ``wins`` of wins + losses + 1 fair coins show heads.
+
+    >>> probability_most_win(0, 0), round(probability_most_win(8, 2), 4)
+    (0.5, 0.9673)
+    """
+    if wins < losses:
+        return 1 - probability_most_win(losses, wins)
+    tosses = wins + losses + 1
+    beyond = np.arange(wins + 1, tosses + 1, dtype=np.float64)
+    steps = np.log((tosses - beyond[:-1]) / (beyond[:-1] + 1))
+    first = math.lgamma(tosses + 1) - math.lgamma(wins + 2) - math.lgamma(losses + 1) - tosses * math.log(2)
+    return 1 - float(np.exp(first + np.concatenate([[0.0], np.cumsum(steps)])).sum())

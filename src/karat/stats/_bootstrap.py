@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.core import UsageError, did_you_mean
+from karat.stats._quantiles import quantiles
 from karat.stats._sample import ROUNDING, Floats, Sample, check_resamples, check_share, sample
 
 Method = Literal["percentile", "bca"]
@@ -74,7 +75,7 @@ def bootstrap(
     pairs = sample(differences, clusters, least=2)
     means = resampled_means(pairs, rng, resamples)
     tails = ((1 - level) / 2, (1 + level) / 2)
-    low, high = np.quantile(means, _corrected(pairs, means, tails) if method == "bca" else tails).tolist()
+    low, high = quantiles(means, _corrected(pairs, means, tails) if method == "bca" else tails)
     return Interval(
         estimate=pairs.mean,
         low=low,
@@ -89,6 +90,8 @@ def bootstrap(
 
 def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> Floats:
     """Return the mean of each resample."""
+    if not pairs.sums.any():
+        return np.zeros(resamples)  # nothing changed, as in most checks
     even = bool((pairs.sizes == pairs.sizes[0]).all())
     if even and pairs.units > _MOST_DRAWN:
         return _grouped_sums(np.sort(pairs.sums), rng, resamples) / pairs.n

@@ -6,6 +6,8 @@ that an agent's memory had (docs/online.md says what was mended), for those whos
 
 from __future__ import annotations
 
+from karat.store import _sqlite_traffic
+
 _TABLES = """
 create table queries (
     key integer primary key, id text not null unique, time real not null, text text not null,
@@ -145,5 +147,53 @@ create view eval_shadow_runs as select
 from shadow_runs;
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS,)
+_FLAGS = """
+create table flags (
+    key text primary key, version integer not null check (version >= 1), time real not null, document text not null
+) without rowid;
+create table flag_changes (
+    number integer primary key autoincrement, flag text not null, version integer not null, time real not null,
+    author text not null check (author != ''), reason text not null check (reason != ''), before text,
+    after text not null, unique (flag, version)
+);
+"""
+
+_SHADOW_RUNS = """
+alter table shadow_runs add column id text;
+alter table shadow_runs add column text text not null default '';
+alter table shadow_runs add column status text not null default 'answered';
+alter table shadow_runs add column error text not null default '';
+alter table shadow_runs add column k integer not null default 10;
+alter table shadow_runs add column weight real not null default 1;
+alter table shadow_runs add column source text not null default 'live';
+alter table shadow_runs add column lists integer not null default 1;
+alter table shadow_runs add column systems text not null default '["",""]';
+alter table shadow_runs add column attributes text not null default '{}';
+alter table shadow_runs add column difference text not null default 'not compared';
+alter table shadow_runs add column rbo real;
+create unique index shadow_runs_by_id on shadow_runs (id);
+"""
+"""``rank_correlation`` is tau-b, ``overlap`` is Jaccard, both over the first k."""
+
+_TRIALS = """
+alter table trials add column version integer not null default 1;
+alter table trials add column looks integer not null default 0;
+create unique index one_running_trial on trials (feature) where status in ('running', 'paused');
+create table trial_batches (
+    trial integer not null references trials (key), batch text not null, time real not null,
+    primary key (trial, batch)
+) without rowid;
+create table trial_values (
+    trial integer not null references trials (key), series text not null, value real not null,
+    count integer not null check (count >= 0), primary key (trial, series, value)
+) without rowid;
+create table transitions (
+    number integer primary key autoincrement, trial integer not null references trials (key),
+    version integer not null, time real not null, author text not null check (author != ''),
+    reason text not null check (reason != ''), before text not null, after text not null, evidence text not null,
+    unique (trial, version)
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP)
 """The steps in their order; the number of a store is how many it has taken."""

@@ -9,6 +9,11 @@ QUERY_COLUMNS = (
 EVENT_COLUMNS = (
     "id", "time", "kind", "session", "user", "query", "document", "rank", "value", "weight", "attributes",
 )  # fmt: skip
+SHADOW_COLUMNS = (
+    "id", "time", "feature", "text", "session", "user", "query", "control", "treatment", "control_latency",
+    "treatment_latency", "status", "error", "k", "weight", "source", "lists", "systems", "attributes", "difference",
+    "rbo", "overlap", "rank_correlation", "top_changed", "order_differences",
+)  # fmt: skip
 
 
 def _insert(table: str, columns: tuple[str, ...]) -> str:
@@ -22,8 +27,14 @@ def _select(table: str, columns: tuple[str, ...], condition: str = "") -> str:
     return f"select {', '.join(columns)} from {table} where {span} order by time, id"  # noqa: S608 (the same)
 
 
-INSERT_QUERY = _insert("queries", QUERY_COLUMNS)
-INSERT_EVENT = _insert("events", EVENT_COLUMNS)
+INSERT_QUERY = _insert("queries", (*QUERY_COLUMNS, "part"))
+INSERT_EVENT = _insert("events", (*EVENT_COLUMNS, "part"))
+INSERT_SHADOW_RUN = _insert("shadow_runs", SHADOW_COLUMNS)
+SELECT_SHADOW_RUNS = _select("shadow_runs", SHADOW_COLUMNS, " and feature = ? and id is not null")
+SELECT_FEATURES = (
+    "select feature, count(*), max(time) from shadow_runs where id is not null group by feature order by 3"
+)
+SELECT_SHADOW_IDS = "select id from shadow_runs where feature = ? and id is not null"
 SELECT_QUERIES = _select("queries", QUERY_COLUMNS)
 SELECT_EVENTS = _select("events", EVENT_COLUMNS)
 SELECT_QUERIES_OF_SESSION = _select("queries", QUERY_COLUMNS, " and session = ?")
@@ -33,11 +44,10 @@ SET_POSITION = "insert into segments values (?, ?) on conflict (name) do update 
 DELETE_POSITION = "delete from segments where name = ?"
 SET_DROPS = "insert into drops values (?, ?, ?) on conflict (segment, reason) do update set count = excluded.count"
 SELECT_DROPS = "select segment, reason, count from drops"
+COUNT_WITHOUT_SESSION = "select count(*) from queries where session = ''"
 INSERT_DAMAGE = "insert into damages (segment, file, bytes, reason, time) values (?, ?, ?, ?, ?)"
 SELECT_DAMAGES = "select segment, file, bytes, reason, time from damages order by key"
 DELETE_DAMAGES = "delete from damages"
-SUMMARY = "select count(*), min(time), max(time) from {table}"
-"""Of queries, events and the other tables with a time."""
 
 FORGET = (
     "delete from judgments where query in (select id from queries where {column} = ?1)",
@@ -54,7 +64,8 @@ FORGET_QUERY = (
 QUERY_IDS = "select id from queries where {column} = ?1"
 SESSIONS = (
     "select distinct session from queries where user = ?1 and session != '' "
-    "union select distinct session from events where user = ?1 and session != ''"
+    "union select distinct session from events where user = ?1 and session != '' "
+    "union select distinct session from shadow_runs where user = ?1 and session != ''"
 )
 EXPIRE = "delete from {table} where time < ?1"
 INSERT_RUN = (
@@ -66,3 +77,52 @@ LATEST_RUN = "select id, kind, time, golden, system, queries, latency, outcome f
 RUN_VALUES = (
     "select measure, value, low, high, n, missing from run_values where run = ? and segment = '' order by measure"
 )
+SELECT_FLAGS = "select key, version, time, document from flags order by key"
+SELECT_FLAG = "select key, version, time, document from flags where key = ?"
+SET_FLAG = (
+    "insert into flags values (?, ?, ?, ?) on conflict (key) do update set version = excluded.version, "
+    "time = excluded.time, document = excluded.document where flags.version = excluded.version - 1"
+)
+INSERT_FLAG_CHANGE = (
+    "insert into flag_changes (flag, version, time, author, reason, before, after) values (?, ?, ?, ?, ?, ?, ?)"
+)
+SELECT_FLAG_CHANGES = "select flag, version, time, author, reason, before, after from flag_changes order by number"
+SELECT_CHANGES_OF_FLAG = (
+    "select flag, version, time, author, reason, before, after from flag_changes where flag = ? order by number"
+)
+_TRIAL = "select key, feature, number, status, settings, version, looks, samples, started, updated, ended from trials"
+SELECT_TRIALS = f"{_TRIAL} order by key"
+SELECT_TRIAL = f"{_TRIAL} where feature = ? order by number desc limit 1"
+INSERT_TRIAL = (
+    "insert into trials (feature, number, status, upper_bound, lower_bound, least_samples, threshold, settings, "
+    "started, updated) values (?1, 1 + (select coalesce(max(number), 0) from trials where feature = ?1), 'running', "
+    "?2, ?3, ?4, ?5, ?6, ?7, ?7)"
+)
+COUNT_LOOK = "update trials set looks = looks + 1 where key = ?"
+SET_SAMPLES = "update trials set samples = ?2, log_likelihood_ratio = ?3, updated = ?4 where key = ?1"
+SET_STATUS = (
+    "update trials set status = ?3, version = version + 1, updated = ?4, ended = ?5 where key = ?1 and version = ?2"
+)
+INSERT_BATCH = "insert into trial_batches values (?, ?, ?) on conflict do nothing"
+ADD_TRIAL_VALUE = (
+    "insert into trial_values values (?, ?, ?, ?) on conflict (trial, series, value) "
+    "do update set count = count + excluded.count"
+)
+SELECT_TRIAL_VALUES = "select series, value, count from trial_values where trial = ? order by series, value"
+INSERT_TRANSITION = (
+    "insert into transitions (trial, version, time, author, reason, before, after, evidence) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+SELECT_TRANSITIONS = (
+    "select version, time, author, reason, before, after, evidence from transitions where trial = ? order by version"
+)
+LATEST_OF_FEATURE = (
+    "select runs.id, runs.outcome, run_values.delta from runs left join run_values on run_values.run = runs.id "
+    "and measure = ?2 and segment = '' where feature = ?1 order by runs.number desc limit 1"
+)
+DELETE_BEHAVIOUR = "delete from judgments where annotator like 'behaviour %'"
+INSERT_JUDGMENT = (
+    "insert into judgments (query, document, grade, source, annotator, confidence, estimate, low, high, n, time) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+MARK_GOLDEN = "update queries set in_golden_set = 1, category = ?1 where id = ?2"

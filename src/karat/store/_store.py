@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,14 @@ from typing import Any
 from karat.core import InputError, SystemFailed
 from karat.files import open_own
 from karat.store import _sqlite_statements as sql
+from karat.store import _sqlite_traffic as traffic_sql
 from karat.store._sqlite_schema import MIGRATIONS
+from karat.store._traffic import TrafficTables, find_part
+from karat.store._trials import TrialTables
 
 _BUSY = 60.0  # seconds to wait for another writer
 _READERS = 500  # milliseconds to wait for readers, who may stay for long
+_PAGE = 1 << 14  # bytes: a query has a thousand and more, and a third of the time of storing it goes to pages
 _ALL = (float("-inf"), float("inf"))
 _REFUSALS = (sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError)
 """What a row raises that cannot be stored; other errors are those of the file."""
@@ -57,11 +62,19 @@ class Store:
 
         A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
         """
-        return self._add(sql.INSERT_QUERY, rows, refused)
+        numbered = [(*row, find_part(row[3] or row[0])) for row in rows]
+        with self._traffic.counting("queries"):
+            return self._add(sql.INSERT_QUERY, numbered, refused)
 
     def add_events(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add events that are not there yet; return how many those were."""
-        return self._add(sql.INSERT_EVENT, rows, refused)
+        numbered = [(*row, find_part(row[3])) for row in rows]
+        with self._traffic.counting("events"):
+            return self._add(sql.INSERT_EVENT, numbered, refused)
+
+    def add_shadow_runs(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
+        """Add shadow runs that are not there yet; return how many those were."""
+        return self._add(sql.INSERT_SHADOW_RUN, rows, refused)
 
     def _add(self, statement: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
         if not rows:
@@ -84,17 +97,37 @@ class Store:
             refused[index] = str(error)
             return 0
 
-    def queries(self, since: float | None, until: float | None, session: str | None) -> Iterator[Row]:
-        """Yield the rows of queries in the order of time."""
+    def queries(
+        self, since: float | None, until: float | None, session: str | None = None, parts: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of queries in the order of time; ``parts``, up to ``INDEXED_PARTS``, of all sessions only."""
+        if parts is not None:
+            return self._rows(traffic_sql.QUERIES_OF_PARTS, *_span(since, until), parts)
         if session is not None:
             return self._rows(sql.SELECT_QUERIES_OF_SESSION, *_span(since, until), session)
         return self._rows(sql.SELECT_QUERIES, *_span(since, until))
 
-    def events(self, since: float | None, until: float | None, session: str | None) -> Iterator[Row]:
-        """Yield the rows of events in the order of time."""
+    def events(
+        self, since: float | None, until: float | None, session: str | None = None, parts: int | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of events in the order of time; ``parts`` as for queries."""
+        if parts is not None:
+            return self._rows(traffic_sql.EVENTS_OF_PARTS, *_span(since, until), parts)
         if session is not None:
             return self._rows(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
         return self._rows(sql.SELECT_EVENTS, *_span(since, until))
+
+    def shadow_runs(self, feature: str, since: float | None = None, until: float | None = None) -> Iterator[Row]:
+        """Yield the rows of the shadow runs of a feature in the order of time."""
+        return self._rows(sql.SELECT_SHADOW_RUNS, *_span(since, until), feature)
+
+    def shadow_ids(self, feature: str) -> set[str]:
+        """Return the ids of the shadow runs of a feature."""
+        return {name for (name,) in self._rows(sql.SELECT_SHADOW_IDS, feature)}
+
+    def shadow_features(self) -> dict[str, int]:
+        """Return how many shadow runs each feature has, in the order of their latest."""
+        return {feature: count for feature, count, _ in self._rows(sql.SELECT_FEATURES)}
 
     def positions(self) -> dict[str, int]:
         """Return how far each segment of the journal has been read."""
@@ -128,9 +161,29 @@ class Store:
         return list(self._rows(sql.SELECT_DAMAGES))
 
     def summary(self, table: str) -> tuple[int, float | None, float | None]:
-        """Return how many rows a table has, and the times of the first and the last."""
-        ((count, first, last),) = self._rows(sql.SUMMARY.format(table=table))
+        """Return how many queries, events or shadow runs there are, and the times of the first and the last."""
+        ((count, first, last),) = self._rows(traffic_sql.SUMMARIES[table])
         return count, first, last
+
+    def count_without_session(self) -> int:
+        """Return how many queries have no session."""
+        ((count,),) = self._rows(sql.COUNT_WITHOUT_SESSION)
+        return int(count)
+
+    def traffic(self, since: float | None, until: float | None) -> list[Row]:
+        """Return the queries of a span of time by hour and intent; see :meth:`TrafficTables.read`."""
+        return self._traffic.read(*_span(since, until))
+
+    def times(self, since: float | None, until: float | None) -> tuple[float | None, float | None]:
+        """Return the times of the first and the last query of a span of time."""
+        ((first,),), ((last,),) = (
+            self._rows(one, *_span(since, until)) for one in (traffic_sql.FIRST_TIME, traffic_sql.LAST_TIME)
+        )
+        return first, last
+
+    def latencies(self, since: float | None, until: float | None) -> Iterator[float]:
+        """Yield the latencies of the queries of a span of time, in milliseconds, where they were measured."""
+        return (latency for (latency,) in self._rows(traffic_sql.LATENCIES, *_span(since, until)))
 
     def query_ids(self, column: str, value: str) -> list[str]:
         """Return the ids of the queries of a session or a user."""
@@ -145,11 +198,13 @@ class Store:
         """Delete what belongs to a session or a user; return how many rows that were."""
         assert column in ("session", "user")
         statements = [statement.format(column=column) for statement in sql.FORGET]
-        return sum(self._connection.execute(statement, (value,)).rowcount for statement in statements)
+        with self._traffic.forgetting(column, value):
+            return sum(self._connection.execute(statement, (value,)).rowcount for statement in statements)
 
     def forget_query(self, query: str) -> int:
         """Delete what names a query that is not in the store any more; return how many rows that were."""
-        return sum(self._connection.execute(statement, (query,)).rowcount for statement in sql.FORGET_QUERY)
+        with self._traffic.forgetting("query", query):
+            return sum(self._connection.execute(statement, (query,)).rowcount for statement in sql.FORGET_QUERY)
 
     def forget_damages(self) -> None:
         """Delete the list of what could not be read, whose files are gone."""
@@ -158,7 +213,9 @@ class Store:
     def expire(self, table: str, before: float) -> int:
         """Delete the rows of a table that are older than a time; return how many those were."""
         assert table in ("queries", "events", "shadow_runs")
-        return self._connection.execute(sql.EXPIRE.format(table=table), (before,)).rowcount
+        count = self._connection.execute(sql.EXPIRE.format(table=table), (before,)).rowcount
+        self._traffic.expire(table, before)
+        return count
 
     def add_run(self, row: Row, values: Sequence[Row]) -> bool:
         """Add a run with its values; return False if it was there already."""
@@ -167,10 +224,53 @@ class Store:
         self._connection.executemany(sql.INSERT_RUN_VALUE, values)
         return True
 
+    def replace_behaviour(self, rows: Sequence[Row]) -> None:
+        """Replace the judgments that come from behaviour by others."""
+        self._connection.execute(sql.DELETE_BEHAVIOUR)
+        self._connection.executemany(sql.INSERT_JUDGMENT, rows)
+
+    def mark_golden(self, queries: Sequence[tuple[str, str]]) -> None:
+        """Mark queries that a golden set has: the category that they have there, and their id."""
+        self._connection.executemany(sql.MARK_GOLDEN, queries)
+
     def latest_run(self) -> tuple[Row, list[Row]] | None:
         """Return the run that was recorded last, and its values by measure."""
         row = next(self._rows(sql.LATEST_RUN), None)
         return None if row is None else (row, list(self._rows(sql.RUN_VALUES, row[0])))
+
+    def flags(self) -> list[Row]:
+        """Return all flags: key, version, time and document."""
+        return list(self._rows(sql.SELECT_FLAGS))
+
+    def flag(self, key: str) -> Row | None:
+        """Return a flag: key, version, time and document; None if there is none."""
+        return next(self._rows(sql.SELECT_FLAG, key), None)
+
+    def change_flag(self, change: Row) -> bool:
+        """Set a flag and add the change to its history; return False if the version before is not the flag's.
+
+        A change has flag, version, time, author, reason, and the documents before and after.
+        """
+        key, version, time, *_, after = change
+        if not self._connection.execute(sql.SET_FLAG, (key, version, time, after)).rowcount:
+            return False
+        self._connection.execute(sql.INSERT_FLAG_CHANGE, change)
+        return True
+
+    def flag_changes(self, key: str | None = None) -> list[Row]:
+        """Return the history of a flag, or of all, in the order in which it happened."""
+        if key is None:
+            return list(self._rows(sql.SELECT_FLAG_CHANGES))
+        return list(self._rows(sql.SELECT_CHANGES_OF_FLAG, key))
+
+    @property
+    def _traffic(self) -> TrafficTables:
+        return TrafficTables(self._connection, self._rows)
+
+    @property
+    def trials(self) -> TrialTables:
+        """The tables of trials."""
+        return TrialTables(self._connection, self._rows)
 
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
@@ -198,7 +298,8 @@ def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
             connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         else:
             if not place.is_file():
-                raise InputError("no such store", source=str(path), hint="karat online ingest makes it from a journal")
+                hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
+                raise InputError("no such store", source=str(path), hint=hint)
             address = f"{place.absolute().as_uri()}?mode=ro"
             connection = sqlite3.connect(
                 address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
@@ -217,6 +318,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
         problem = f"is a store of version {version}, and this karat knows {len(MIGRATIONS)}"
         raise InputError(problem, source=str(path), hint="use the karat that wrote it, or a newer one")
     if write:
+        connection.execute(f"pragma page_size = {_PAGE}")  # of a new store; an older one keeps its own
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")  # a segment is removed after the commit of its records
         connection.execute("pragma secure_delete = on")
@@ -229,6 +331,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
 
 def _migrate(connection: sqlite3.Connection) -> None:
     """Take the steps that are missing, each whole or not at all."""
+    connection.create_function("part_of", 1, find_part, deterministic=True)
     while True:
         connection.execute("begin immediate")  # another process may have taken them meanwhile
         ((version,),) = connection.execute("pragma user_version")
@@ -251,11 +354,20 @@ def _explain(path: Path) -> Iterator[None]:
     """Raise errors of the database and the disk as errors of karat."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
+        if _is_full(error):
+            problem = "the disk is full: nothing of this was stored, and what is in the journal stays there"
+            raise SystemFailed(f"{path}: {problem}; make room, and try again") from None
+        if isinstance(error, OSError):
+            raise InputError(f"cannot be used as a store: {error.strerror}", source=str(path)) from None
         hint = "is the disk full, or does another process hold the store?"
         raise SystemFailed(f"{path}: cannot be used: {error}; {hint}") from None
     except sqlite3.DatabaseError as error:
         hint = "restore it from a backup, or move it away: karat makes a new one, and the journal is kept"
         raise InputError(f"cannot be used as a store: {error}", source=str(path), hint=hint) from None
-    except OSError as error:
-        raise InputError(f"cannot be used as a store: {error.strerror}", source=str(path)) from None
+
+
+def _is_full(error: sqlite3.OperationalError | OSError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return error.sqlite_errorcode == sqlite3.SQLITE_FULL

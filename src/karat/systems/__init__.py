@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.systems._answers import ReadAnswer, open_answer, read_answer
 from karat.systems._code import hash_code
 from karat.systems._hits import Retrieved, TenantMixed, list_hits, read_hits
@@ -59,10 +60,4 @@ _HOME = {
     "HttpSystem": "adapters",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        return getattr(import_module(f"karat.systems.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,9 +23,9 @@ _NO_STAGES: Mapping[str, float] = MappingProxyType({})
 make_candidate = Candidate._make  # half the time of Candidate(...)
 
 
-def make_candidates(ranking: Iterable[tuple[int, float]]) -> list[Candidate]:
-    """Return the candidates of a channel's ranking."""
-    return [make_candidate((number, score, _NO_STAGES)) for number, score in ranking]
+def make_candidates(ranking: Iterable[tuple[int, float]]) -> Iterator[Candidate]:
+    """Yield the candidates of a channel's ranking: often only the first are needed."""
+    return (make_candidate((number, score, _NO_STAGES)) for number, score in ranking)
 
 
 def diversify(how: Variety, index: VectorIndex, candidates: Sequence[Candidate]) -> list[Candidate]:

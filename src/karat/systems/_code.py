@@ -10,7 +10,6 @@ import ast
 import hashlib
 import inspect
 import sys
-import sysconfig
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
@@ -23,6 +22,7 @@ from karat.files import read_bytes
 _MOST = 1000  # files that are read
 _LARGEST = 5_000_000  # bytes of a file whose imports are read
 _IMPORTERS = ("import_module", "__import__")
+_KARAT = Path(__file__).resolve().parents[1]
 
 
 def hash_code(modules: Iterable[str], owner: object = None) -> str:
@@ -147,15 +147,17 @@ def _find_spec(name: str) -> ModuleSpec | None:
 
 @cache
 def _installed() -> tuple[Path, ...]:
-    """The folders of the standard library, of installed packages and of karat."""
+    """The folders of the standard library and of installed packages."""
+    import sysconfig  # reads the settings that Python was built with
+
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = [path for name in names if (path := sysconfig.get_path(name))]
-    return (*(Path(folder).resolve() for folder in folders), Path(__file__).resolve().parents[1])
+    return tuple(Path(folder).resolve() for folder in folders)
 
 
 def _is_own(path: Path) -> bool:
     place = path.resolve()
-    if any(part in ("site-packages", "dist-packages") for part in place.parts):
+    if any(part in ("site-packages", "dist-packages") for part in place.parts) or place.is_relative_to(_KARAT):
         return False
     return not any(place.is_relative_to(folder) for folder in _installed())
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from itertools import islice
 from operator import index
 from typing import Any
@@ -76,17 +77,30 @@ def read_hits(result: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
 
 def list_hits(result: object, k: int, tenant: str = "") -> Sequence[Hit]:
     """Return what :func:`read_hits` does, but a :class:`HitList` if the answer has only ids, as most large runs do."""
+    items = result[:k] if type(result) is list else _take_items(result, k)
+    if tenant:
+        _refuse_other_tenants(items, tenant)
+    if set(map(type, items)) == _TEXT and all(items):
+        text = "\n".join(items)
+        if text.isascii():  # ids that need no other check
+            documents = list(map(document_of, items)) if ":chunk:" in text else None
+            return HitList(items, list(_fall_by_rank(len(items))), documents)
+    return tuple(_read_hit(item, rank, len(items)) for rank, item in enumerate(items, 1))
+
+
+def _take_items(result: object, k: int) -> list[Any]:
+    """Return the first k items of an answer; raise SystemFailed if it has no order."""
     if isinstance(result, str | bytes | Mapping) or not isinstance(result, Iterable):
         raise SystemFailed(f"the system returned {shorten(result)}, not a list of hits")
     if isinstance(result, Set):
         raise SystemFailed(f"the system returned {shorten(result)}, a set, which has no order; return a list")
-    items = list(islice(result, k))
-    if tenant:
-        _refuse_other_tenants(items, tenant)
-    if set(map(type, items)) == _TEXT and all(items) and "".join(items).isascii():  # ids that need no other check
-        documents = None if not any(":chunk:" in id_ for id_ in items) else list(map(document_of, items))
-        return HitList(items, list(map(float, range(len(items), 0, -1))), documents)
-    return tuple(_read_hit(item, rank, len(items)) for rank, item in enumerate(items, 1))
+    return list(islice(result, k))
+
+
+@lru_cache(maxsize=64)
+def _fall_by_rank(count: int) -> tuple[float, ...]:
+    """Return the scores of hits without scores. They are the same objects for all lists of this length."""
+    return tuple(map(float, range(count, 0, -1)))
 
 
 def _refuse_other_tenants(items: Sequence[object], tenant: str) -> None:

@@ -144,7 +144,7 @@ class Inspector:
             lists["fusion"] = _pairs(candidates)
         similar = pipeline.similarities
         if similar is not None and neighbours is not None and not {"neighbours", "dense"} & {*off}:
-            candidates = pipeline.share(neighbours, similar, candidates)
+            candidates = list(pipeline.share(neighbours, similar, candidates))
             lists["neighbours"] = _pairs(candidates)
         return lists, candidates
 

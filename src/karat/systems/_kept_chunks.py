@@ -6,7 +6,6 @@ import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from karat.systems._chunk import Chunk
 from karat.systems.index import Saved, fingerprint, save
 
 _ABOUT = {"kind": "chunks"}
-_CODE = ("karat.text", "karat.systems.chunk")
+_CODE = ("text", "systems/chunk")
 _Row = tuple[str, str, int, int, str, str, str]
 
 
@@ -66,8 +65,7 @@ def _texts(documents: Sequence[Document]) -> Iterator[str]:
 def _hash_code() -> str:
     """Return the hash of the code that cuts texts: chunks of another version of it must not be used."""
     digest = hashlib.sha256()
-    for package in _CODE:
-        for file in sorted(files(package).iterdir(), key=lambda file: file.name):
-            if file.name.endswith(".py"):
-                digest.update(file.read_bytes())
+    for folder in _CODE:
+        for file in sorted((Path(__file__).parents[1] / folder).glob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()

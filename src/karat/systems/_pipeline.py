@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -192,23 +192,24 @@ class Pipeline:
             clock.lap("embed", milliseconds)
             rankings["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
-        candidates = self.fuse(rankings)
+        candidates: Iterable[Candidate] = self.fuse(rankings)
         clock.lap("fusion")
         if self._similarities is not None and self.neighbours is not None:
-            candidates = self.share(self.neighbours, self._similarities, candidates)
+            candidates = self.share(self.neighbours, self._similarities, [*candidates])
             clock.lap("neighbours")
         if self.reranking is not None:
-            candidates = self.rerank(self.reranking, query, candidates, k, has_words=self._words is not None)
+            candidates = self.rerank(self.reranking, query, [*candidates], k, has_words=self._words is not None)
             clock.lap("rerank")
         if self._vectors is not None and self.variety is not None:
-            depth = self.find_depth(candidates, self.variety.depth, k)
-            candidates = diversify(self.variety, self._vectors, candidates[:depth])
+            ordered = [*candidates]
+            depth = self.find_depth(ordered, self.variety.depth, k)
+            candidates = diversify(self.variety, self._vectors, ordered[:depth])
             clock.lap("mmr")
-        candidates = self.limit_per_document(candidates, k)
-        places = find_places(rankings, [candidate.number for candidate in candidates])
-        hits = [self._hit(candidate, places[candidate.number]) for candidate in candidates]
+        best = self.limit_per_document(candidates, k)
+        places = find_places(rankings, [candidate.number for candidate in best])
+        hits = [self._hit(candidate, places[candidate.number]) for candidate in best]
         total = clock.total()
-        return Retrieved(hits, clock.laps, total, stages=self._record(rankings, k) if len(rankings) > 1 else ())
+        return Retrieved(hits, clock.laps, total, stages=self._record(rankings, k))
 
     @property
     def answer(self) -> Callable[[str, int], Answer] | None:
@@ -225,22 +226,21 @@ class Pipeline:
         assert self._rarity is not None
         retrieved = self.retrieve(query, k)
         clock = Clock()
-        read = retrieved.hits[: self._answerer.hits]
-        passages = [Passage.of(hit, self._by_id[hit.id]) for hit in read]
+        passages = [Passage.of(hit, self._by_id[hit.id]) for hit in retrieved.hits[: self._answerer.hits]]
         answer = self._answerer(query, passages, self._rarity)
         clock.lap("answer", answer.hits.milliseconds if isinstance(answer.hits, Retrieved) else None)
         total = None if retrieved.milliseconds is None else retrieved.milliseconds + clock.total()
         timed = replace(retrieved, timings={**retrieved.timings, **clock.laps}, milliseconds=total)
         return replace(answer, hits=timed)
 
-    def _record(self, rankings: Mapping[str, list[tuple[int, float]]], k: int) -> list[Stage]:
-        """Return the hits that each channel would have given alone, so that a report can tell what each is worth."""
+    def _record(self, rankings: Mapping[str, list[tuple[int, float]]], k: int) -> tuple[Stage, ...]:
+        """Return the hits that each of several channels would give alone: a report tells what each of them is worth."""
         stages = []
-        for name, ranking in rankings.items():
+        for name, ranking in rankings.items() if len(rankings) > 1 else ():
             alone = self.limit_per_document(make_candidates(ranking), k)
             hits = tuple(self._hit(candidate, {}) for candidate in alone)
             stages.append(Stage(name="candidate", channel=name, hits=hits))
-        return stages
+        return tuple(stages)
 
     @property
     def chunks(self) -> Sequence[Chunk]:
@@ -303,25 +303,25 @@ class Pipeline:
     def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        return make_candidates(self._fusion.rank(rankings) if others else ranking)
+        return list(make_candidates(self._fusion.rank(rankings) if others else ranking))
 
-    def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Let the first candidates share their scores with their neighbours; the others stay below them.
+    def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Let the first candidates share their scores with their neighbours, and yield all; the others stay below them.
 
         No shared score is lower than the lowest that was shared, so all are in order.
         """
         if not candidates:
-            return []
+            return iter(())
         numbers, fused, _ = zip(*candidates, strict=True)
         scores = minmax(fused)
         first = min(how.depth, len(candidates))
         similar = index.among(numbers[:first])
         scores[:first] = spread_scores(scores[:first], similar, weight=how.weight, count=how.count).tolist()
         order = sorted(range(first), key=scores.__getitem__, reverse=True)  # stable: equal ones keep their order
-        return [
+        return (
             make_candidate((numbers[place], scores[place], {"fusion": fused[place]}))
             for place in (*order, *range(first, len(candidates)))
-        ]
+        )
 
     def rerank(
         self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int, *, has_words: bool
@@ -361,7 +361,7 @@ class Pipeline:
             hits += counts[document] <= limit
         return len(candidates)
 
-    def limit_per_document(self, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
+    def limit_per_document(self, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
         """Return the first k candidates, with no more chunks of one document than configured."""
         limit = self.stages.per_document
         counts: dict[str, int] = {}

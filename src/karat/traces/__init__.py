@@ -1,6 +1,10 @@
 """Traces as records: the lines of a run file, logs, and the spans of tracing tools; read and written."""
 
-from karat.traces._formats import TRACE_FORMATS, TraceFormat, encode_line
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 from karat.traces._log_names import (
     AGENT_ENVELOPE,
     AGENT_LATENCIES,
@@ -10,11 +14,14 @@ from karat.traces._log_names import (
     OTHER_SPELLINGS,
     TRACE_EVENT,
 )
-from karat.traces._losses import Loss, drop_losses
-from karat.traces._requests import SpanReader, SpanTraces, read_span_traces, sum_times
-from karat.traces._spans import holds_spans
 from karat.traces._trace_rows import decode_trace, decode_traces, encode_trace, read_trace, trace_record
-from karat.traces._writing import Clock
+
+if TYPE_CHECKING:
+    from karat.traces._formats import TRACE_FORMATS, TraceFormat, encode_line
+    from karat.traces._losses import Loss, drop_losses
+    from karat.traces._requests import SpanReader, SpanTraces, read_span_traces, sum_times
+    from karat.traces._spans import holds_spans
+    from karat.traces._writing import Clock
 
 __all__ = [
     "AGENT_ENVELOPE",
@@ -41,3 +48,12 @@ __all__ = [
     "sum_times",
     "trace_record",
 ]
+_HOME = {
+    **dict.fromkeys(("TRACE_FORMATS", "TraceFormat", "encode_line"), "_formats"),
+    **dict.fromkeys(("Loss", "drop_losses"), "_losses"),
+    **dict.fromkeys(("SpanReader", "SpanTraces", "read_span_traces", "sum_times"), "_requests"),
+    "holds_spans": "_spans",
+    "Clock": "_writing",
+}
+
+__getattr__ = open_lazily(__name__, _HOME)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +88,7 @@ def a_threshold_on_scores() -> Planted:
     """The pipeline drops what has less than nine tenths of the best score."""
 
     class Threshold(Hotel):
-        def limit_per_document(self, candidates: Sequence[Any], k: int) -> list[Any]:
+        def limit_per_document(self, candidates: Iterable[Any], k: int) -> list[Any]:
             best = super().limit_per_document(candidates, k)
             return [candidate for candidate in best if candidate.score >= 0.9 * best[0].score]
 
@@ -99,8 +99,8 @@ def a_shallow_last_stage() -> Planted:
     """The last stage reads four chunks and drops the others."""
 
     class Shallow(Hotel):
-        def limit_per_document(self, candidates: Sequence[Any], k: int) -> list[Any]:
-            return super().limit_per_document(candidates[:4], k)
+        def limit_per_document(self, candidates: Iterable[Any], k: int) -> list[Any]:
+            return super().limit_per_document(list(candidates)[:4], k)
 
     return Planted(golden=hotel(), system=Shallow())
 

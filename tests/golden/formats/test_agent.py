@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from each import each
 from golden.sets import golden_sets, sent_round
 from karat import golden
 from karat.core import GoldenSet, InputError, Judgment, Query, Session, Span, Target
@@ -92,7 +93,7 @@ def test_records_are_written_as_they_were(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "again.json").read_text()) == {"queries": [FULL, SPARE]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "wanted"),
     [
         ("7", 7),
@@ -146,7 +147,7 @@ def test_a_query_may_be_validated(tmp_path: Path) -> None:
 JUDGED = FULL["judgments"][0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"queryId": None}, "'queryId' is missing"),
@@ -169,7 +170,7 @@ JUDGED = FULL["judgments"][0]
         ({"judgments": [7]}, "judgments[0]: 7 is not an object"),
     ],
 )
-@pytest.mark.parametrize("shape", ["object", "list", "lines"])
+@each("shape", ["object", "list", "lines"])
 def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, Any], message: str, shape: str) -> None:
     """Each mistake names the file, the record by its place in it, and the field."""
     record = {**FULL, **change}
@@ -182,7 +183,7 @@ def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, 
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"", ": is empty"),

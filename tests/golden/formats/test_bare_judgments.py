@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import JudgmentTable
 from karat.files import take_plain
 from karat.golden.formats._bare_judgments import decode_bare_judgments
@@ -65,7 +65,7 @@ def test_damaged_lines_are_never_read_otherwise(changes: list[tuple[int, bytes, 
         assert show(table) == show(expected)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         LINE.replace(b"3}", b"03}"), LINE.replace(b"3}", b"3.0}"), LINE.replace(b"3}", b"-1}"), LINE + b" ",

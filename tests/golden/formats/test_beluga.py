@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from each import each
 from golden.sets import SCALES, golden_sets, sent_round
 from karat import golden
 from karat.core import GRADES, GoldenSet, InputError, Judgment, Query, Target
@@ -87,7 +88,7 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
     assert result.qrels() == {"7": {"3": 1}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "message"),
     [
         ({"query": []}, ": 'queries' is missing, did you mean 'query'?"),

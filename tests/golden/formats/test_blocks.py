@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from golden.sets import IDS, TEXTS, sent_round
 from karat import golden
 from karat.core import GRADES, GoldenSet, InputError, Judgment, Query, Span, Target
@@ -120,7 +121,7 @@ def test_grades_are_an_extension(tmp_path: Path) -> None:
         golden.read(written(tmp_path, {**ROW, "relevant": ["c"], "grades": {"a": 3, "c": 1}}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"qid": None}, "'qid' is missing"),
@@ -238,7 +239,7 @@ def judged(*targets: Target, grade: int = 3) -> GoldenSet:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "message"),
     [
         (GoldenSet(), "the set has no queries"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from each import each
 from golden.sets import TEXTS, golden_sets, sent_round
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target
@@ -191,7 +192,7 @@ def test_a_declared_scale(tmp_path: Path) -> None:
         golden.read(written(tmp_path, with_results(relevance_labels={"a": 4})))
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"entities": None}, ": 'entities' is missing"),
@@ -224,7 +225,7 @@ def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, 
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("results", "message"),
     [
         ({"relevance_labels": {"a": "x"}}, "relevance_labels: 'a' is 'x', not a whole number"),
@@ -341,7 +342,7 @@ def judged(name: str, grade: int = 2, query: str = "q") -> GoldenSet:
     return GoldenSet(queries=(QUERY,), judgments=(Judgment(query=query, target=Target(document=name), grade=grade),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "message"),
     [
         (GoldenSet(queries=(QUERY, QUERY)), "query 'q' appears twice"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from each import each
 from golden.formats.golden_strategies import quick, texts
 from karat.core import Span
 from karat.golden.formats._offsets import Offsets
@@ -16,7 +17,7 @@ REFERENCE = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "kept"),
     [
         ("Quiet hours", "Quiet hours"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from golden.formats.golden_strategies import quick
 from karat import golden
 from karat.core import InputError
@@ -150,7 +151,7 @@ def recognised(path: Path) -> list[str]:
     return [known.name for known in golden.FORMATS if known.recognise(path)]
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@each("name", FIXTURES)
 def test_each_format_knows_its_own_and_no_other(tmp_path: Path, name: str) -> None:
     """Every fixture of every format is shown to every recogniser, and exactly one takes it."""
     owner, make = FIXTURES[name]
@@ -162,7 +163,7 @@ def test_every_format_has_a_fixture() -> None:
     assert {owner for owner, _ in FIXTURES.values()} == {known.name for known in golden.FORMATS}
 
 
-@pytest.mark.parametrize("name", NONE)
+@each("name", NONE)
 def test_what_is_no_golden_set_is_taken_by_none(tmp_path: Path, name: str) -> None:
     """And nobody falls over it; the error lists the formats, or says that nothing is there."""
     path = NONE[name](tmp_path)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from strategies import quick
@@ -27,8 +28,8 @@ def names(path: Path) -> list[str]:
     return [known.name for known in golden.FORMATS if known.recognise(path)]
 
 
-@pytest.mark.parametrize("format", ["agent", "beluga", "blocks", "fit", "rig"])
-@pytest.mark.parametrize("packed", [False, True])
+@each("format", ["agent", "beluga", "blocks", "fit", "rig"])
+@each("packed", [False, True])
 def test_what_karat_writes_is_recognised(tmp_path: Path, format: str, packed: bool) -> None:
     """By one format and no other, whatever the file is called."""
     path = tmp_path / "set.txt"
@@ -38,7 +39,7 @@ def test_what_karat_writes_is_recognised(tmp_path: Path, format: str, packed: bo
     assert names(path) == [format]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "format"),
     [
         (json.dumps({"version": "1", "entities": [{"entity_id": "a", "content": LONG}], "queries": []}), "fit"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from each import each
 from golden.sets import golden_sets, sent_round
 from karat import golden
 from karat.core import GoldenSet, InputError, Judgment, Query, Target
@@ -82,7 +83,7 @@ def test_the_scale_is_that_of_the_best_grade(tmp_path: Path, docs: str, top: int
     assert result.qrels() == {"q": json.loads(docs)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (EXAMPLE + "not json\n", "line 5: is not valid JSON"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 
+from each import each
 from golden.formats.golden_strategies import golden_sets, ids, quick, round_trip, texts
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
@@ -199,8 +200,8 @@ def test_a_folder_without_qrels_is_refused(tmp_path: Path) -> None:
         golden.read(tmp_path, "trec")
 
 
-@pytest.mark.parametrize("name", ["a b", "a\tb", " a", "a\x00", "\ufeffa"])
-@pytest.mark.parametrize("what", ["query", "document"])
+@each("name", ["a b", "a\tb", " a", "a\x00", "\ufeffa"])
+@each("what", ["query", "document"])
 def test_an_id_with_a_blank_is_refused(tmp_path: Path, name: str, what: str) -> None:
     """The error names it."""
     query, document = (name, "d") if what == "query" else ("q", name)

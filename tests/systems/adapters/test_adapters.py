@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from jsonschema import validate
 
 import karat
+from each import each
 from karat import golden as sets
 from karat.cli._main import cli
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, SystemFailed, Target, UsageError
@@ -88,7 +89,7 @@ def test_every_kind_can_be_loaded_and_says_what_it_is() -> None:
         assert bool(adapter.extra) == bool(adapter.packages), kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "message"),
     [
         ({"kind": "qdrnt"}, "unknown kind of system 'qdrnt', did you mean 'qdrant'?"),

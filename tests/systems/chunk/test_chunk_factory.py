@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import UsageError
 from karat.systems.chunk import CHUNKERS, WORDS, Blocks, Fixed, Recursive, Sentence, Whole, make_chunker
 
@@ -39,7 +40,7 @@ def test_a_tokeniser_for_all() -> None:
     assert make_chunker("whole", tokens=words) == Whole()
 
 
-@pytest.mark.parametrize(
+@each(
     ("config", "message"),
     [
         ("sentense", "unknown chunker 'sentense', did you mean 'sentence'?"),

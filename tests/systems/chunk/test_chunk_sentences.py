@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from each import each
 from karat.text import line_places, sentence_places
 
 CASES = {
@@ -33,7 +34,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=list(CASES))
+@each(("text", "expected"), CASES.values(), ids=list(CASES))
 def test_sentences_by_hand(text: str, expected: list[str] | None) -> None:
     """A text falls into its sentences, and none is lost; None: it stays whole."""
     places = [0, *sentence_places(text, 0, len(text)), len(text)]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import Document, UsageError
 from karat.systems.chunk import WORDS, Fixed, Recursive, Sentence
 from karat.systems.chunk._tokens import _MARKS, _UNSPACED, LONGEST, continues, token_starts
@@ -38,7 +39,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=list(CASES))
+@each(("text", "expected"), CASES.values(), ids=list(CASES))
 def test_tokens_by_hand(text: str, expected: list[str]) -> None:
     """A word, a sign, one character of a script without blanks, one emoji: each is a token."""
     assert [text[start:end] for start, end in WORDS(text)] == expected

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from each import each
 from karat.core import Document, Span, UsageError, document_of
 from karat.systems._chunk import Chunk, Chunker
 from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
@@ -80,7 +81,7 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize(("chunker", "text", "expected"), FIXED.values(), ids=list(FIXED))
+@each(("chunker", "text", "expected"), FIXED.values(), ids=list(FIXED))
 def test_fixed(chunker: Chunker, text: str, expected: list[str]) -> None:
     """Every ``size`` tokens a chunk ends, and the next begins ``overlap`` tokens earlier."""
     assert texts(chunker, text) == expected
@@ -114,7 +115,7 @@ SENTENCE = {
 }
 
 
-@pytest.mark.parametrize(("chunker", "text", "expected"), SENTENCE.values(), ids=list(SENTENCE))
+@each(("chunker", "text", "expected"), SENTENCE.values(), ids=list(SENTENCE))
 def test_sentence(chunker: Chunker, text: str, expected: list[str]) -> None:
     """Whole sentences up to the size; the overlap is whole sentences too."""
     assert texts(chunker, text) == expected
@@ -140,7 +141,7 @@ RECURSIVE = {
 }
 
 
-@pytest.mark.parametrize(("chunker", "text", "expected"), RECURSIVE.values(), ids=list(RECURSIVE))
+@each(("chunker", "text", "expected"), RECURSIVE.values(), ids=list(RECURSIVE))
 def test_recursive(chunker: Chunker, text: str, expected: list[str]) -> None:
     """The strongest separator first; the next only where a piece is still too long."""
     assert texts(chunker, text) == expected
@@ -326,7 +327,7 @@ def test_numbered_text_with_a_title_within() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: Fixed(size=0), "fixed: size = 0; choose at least 1"),

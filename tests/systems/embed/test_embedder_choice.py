@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import karat.systems.embed
+from each import each
 from karat.core import UsageError
 from karat.net import format_pip_line
 from karat.systems.embed import Endpoint, Granite, ModelMissing, make_embedder
@@ -57,7 +58,7 @@ def test_an_endpoint_by_name_or_table():
     assert make_embedder("openai:a:b").model == "a:b"
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "words"),
     [
         ("bert", "unknown embedder 'bert'; known: granite, openai, sentence-transformers"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from karat.systems.embed import Granite, find_cache, with_cache
-from kept_vectors import keep, lay_out
+from kept_vectors import find_kept, keep, lay_out
 
 HOTEL = Path(__file__).resolve().parents[3] / "examples" / "hotel" / "documents"
 
@@ -61,7 +61,7 @@ def test_a_session_begins_with_the_vectors_that_an_earlier_one_kept(tmp_path: Pa
 
 
 def test_a_session_keeps_only_what_is_more_than_is_kept(tmp_path: Path) -> None:
-    """One that ran a few tests leaves what is kept as it is, and nothing is kept where packages are not shared."""
+    """One that ran a few tests leaves what is kept as it is, and nothing is kept where there is no folder for it."""
     small, large, kept = (tmp_path / name for name in ("small.sqlite", "large.sqlite", "kept.sqlite"))
     with_cache(Toy("model"), small)(["one"])
     with_cache(Toy("model"), large)(["one", "four"])
@@ -75,5 +75,13 @@ def test_a_session_keeps_only_what_is_more_than_is_kept(tmp_path: Path) -> None:
     toy = Toy("model")
     with_cache(toy, tmp_path / "next.sqlite")(["one", "four"])
     assert toy.embedded == []
-    keep(large, tmp_path / "not-shared" / "kept.sqlite", "model")
-    assert not (tmp_path / "not-shared").exists()
+    keep(large, tmp_path / "nowhere" / "kept.sqlite", "model")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_vectors_stay_beside_the_packages(tmp_path: Path) -> None:
+    """Those that clones share, or else those of the environment itself."""
+    assert find_kept(tmp_path).parent == tmp_path
+    (tmp_path / "packages").mkdir()
+    (tmp_path / ".shared").symlink_to(tmp_path / "packages")
+    assert find_kept(tmp_path).resolve().parent == tmp_path / "packages"

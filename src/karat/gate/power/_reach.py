@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.core import UsageError
 from karat.evaluation import Evaluation
-from karat.gate._comparison import pair_scores, scale_of
+from karat.gate._pairing import pair_scores, scale_of
 from karat.stats import detectable, power, sample_size
 
 SPREADS = (0.15, 0.25, 0.35)

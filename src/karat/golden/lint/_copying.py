@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from karat.core import Query
@@ -21,7 +21,22 @@ SHARE = 0.8
 _COMPARED = 1_000_000
 """Characters of a query's texts that are compared, counted once for each relevant document: without a limit the time
 would grow with the product of paraphrases and documents."""
+_KEPT = 8192  # texts of queries whose words are kept: a query is compared with all its relevant documents
 _LEAST = 1_000  # characters of a query's texts that are compared with each document, however many there are
+
+
+class Wording:
+    """A text of a query, cut into words and into runs of three words."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words(text)
+        # In scripts without spaces each character counts as a word, and a real word has about two.
+        self.scale = 2 if sum(map(_unspaced, self.words)) * 2 > len(self.words) else 1
+        self.runs = _runs(self.words) if len(self.words) >= WHOLE * self.scale else []
+        self.distinct = frozenset(self.runs)
+
+
+read_wording = lru_cache(maxsize=_KEPT)(Wording)
 
 
 class Source:
@@ -45,15 +60,13 @@ class Source:
 
     def gave(self, query: str) -> bool:
         """Return whether a query has a long run of words of this document, or nearly all of its short runs."""
-        query_words = words(query)
-        # In scripts without spaces each character counts as a word, and a real word has about two.
-        scale = 2 if sum(map(_unspaced, query_words)) * 2 > len(query_words) else 1
-        if len(query_words) < WHOLE * scale:
+        wording = read_wording(query)
+        if self._runs.isdisjoint(wording.distinct):  # as nearly every query
             return False
-        shared = [run in self._runs for run in _runs(query_words)]
-        if sum(shared) >= SHARE * len(shared) and _content(query_words) >= _WHOLE_CONTENT * scale:
+        shared = [run in self._runs for run in wording.runs]
+        if sum(shared) >= SHARE * len(shared) and _content(wording.words) >= _WHOLE_CONTENT * wording.scale:
             return True
-        return _has_stretch(shared, RUN * scale - 2) and self._gave_run(query_words, scale)
+        return _has_stretch(shared, RUN * wording.scale - 2) and self._gave_run(wording.words, wording.scale)
 
     def _gave_run(self, query_words: Sequence[str], scale: int) -> bool:
         """Return whether words hold a long run of this document that is not mere grammar."""

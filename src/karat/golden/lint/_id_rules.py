@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from karat.core import GoldenSet, shorten
+from karat.core import GoldenSet, Query, shorten
 from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _SEPARATORS = ":#/|@._- "
@@ -90,18 +90,23 @@ def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
     for judgment in () if complete else golden.judgments:
         yield "judgment", judgment.query, judgment.target.document
     for query in golden.queries:
-        yield from (("negative", query.id, target.document) for target in query.negatives)
-        yield from (("anchor", query.id, target.document) for target in query.anchors)
-        yield from (("must-show", query.id, document) for document in query.must_show)
-        yield from (("chain", query.id, document) for document in query.chain)
-        if query.session:
-            yield from (("session", query.id, document) for document in query.session.documents)
-            yield from (("memory", query.id, document) for document in query.session.remember)
+        if query.negatives or query.anchors or query.must_show or query.chain or query.session:
+            yield from _named_by(query)
     for old in golden.documents:
         if old.superseded_by:
             yield "successor", old.id, old.superseded_by
     for name, members in golden.classes.items():
         yield from (("class", name, document) for document in members)
+
+
+def _named_by(query: Query) -> Iterator[tuple[str, str, str]]:
+    yield from (("negative", query.id, target.document) for target in query.negatives)
+    yield from (("anchor", query.id, target.document) for target in query.anchors)
+    yield from (("must-show", query.id, document) for document in query.must_show)
+    yield from (("chain", query.id, document) for document in query.chain)
+    if query.session:
+        yield from (("session", query.id, document) for document in query.session.documents)
+        yield from (("memory", query.id, document) for document in query.session.remember)
 
 
 @rule("no-documents", "warning")

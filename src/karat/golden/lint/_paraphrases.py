@@ -57,17 +57,17 @@ def strays(queries: Sequence[Query], relevant: Relevant) -> list[Stray]:
     wordings = _Wordings(queries, relevant)
     lost = []
     for place, query in enumerate(queries):
-        for text in query.paraphrases:
-            reason = _changed(query.text, text) or wordings.elsewhere(place, text)
+        own, *others = wordings.contents[place] if query.paraphrases else [frozenset()]
+        for text, words in zip(query.paraphrases, others, strict=True):
+            reason = _changed(query.text, text, own, words) or wordings.elsewhere(place, text, words)
             if reason:
                 lost.append(Stray(query=query.id, text=text, reason=reason))
     return lost
 
 
-def _changed(query: str, text: str) -> str:
-    """Return what a paraphrase changes: a number or a negation; empty if neither."""
+def _changed(query: str, text: str, old: frozenset[str], new: frozenset[str]) -> str:
+    """Return what a paraphrase changes: a number or a negation; empty if neither. ``old`` and ``new`` are the words."""
     before, after = numbers(query), numbers(text)
-    old, new = frozenset(content(query)), frozenset(content(text))
     # Where the words change too, "a fortnight" may be "14 days", and "41 nights" may be called "in July".
     if before - after and after - before and _share(_without_numbers(old), _without_numbers(new)) >= ALIKE:
         return f"asks for {_listed(after - before)}, not {_listed(before - after)}"
@@ -93,13 +93,14 @@ class _Wordings:
         self._disjoint: dict[tuple[int, int], bool] = {}
 
     @cached_property
-    def _contents(self) -> list[list[frozenset[str]]]:
+    def contents(self) -> list[list[frozenset[str]]]:
+        """The content words of each query, and of its paraphrases."""
         return [[frozenset(content(text)) for text in (query.text, *query.paraphrases)] for query in self._queries]
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         places_of: dict[str, list[int]] = defaultdict(list)
-        for place, (query_words, *_) in enumerate(self._contents):
+        for place, (query_words, *_) in enumerate(self.contents):
             for word in query_words:
                 places_of[word].append(place)
         return {word: places for word, places in places_of.items() if len(places) <= _RARE}
@@ -112,17 +113,16 @@ class _Wordings:
                 places_of[text].append(place)
         return places_of
 
-    def elsewhere(self, own: int, text: str) -> str:
+    def elsewhere(self, own: int, text: str, words: frozenset[str]) -> str:
         """Return to which other query a paraphrase belongs, or nothing; queries that share an answer do not count."""
         for place in self._folded[folded(text)][:_RARE]:
             if self._apart(own, place):
                 return f"is the text of {self._queries[place].id}"
-        words = frozenset(content(text))
         if len(words) < 2:
             return ""
         shared = Counter(place for word in words for place in self._places.get(word, ()))
         for place, _ in shared.most_common(_TRIED):
-            away = _share(words, self._contents[place][0])
+            away = _share(words, self.contents[place][0])
             # Its siblings are looked at last, and only if need be: a query may have thousands of them.
             if self._apart(own, place) and away >= NEAR and self._at_home(own, words) <= FAR * away:
                 return f"has the words of {self._queries[place].id}"
@@ -131,9 +131,9 @@ class _Wordings:
     def _at_home(self, own: int, words: frozenset[str]) -> float:
         """Return the largest share of words with the own query, or with another wording of it."""
         if own not in self._siblings:
-            self._siblings[own] = _Siblings(self._contents[own][1:])
+            self._siblings[own] = _Siblings(self.contents[own][1:])
         shares = [_share(words, other) for other in self._siblings[own].find(words)]
-        return max(_share(words, self._contents[own][0]), *shares, 0.0)
+        return max(_share(words, self.contents[own][0]), *shares, 0.0)
 
     def _apart(self, own: int, place: int) -> bool:
         """Return whether two queries have no relevant document in common."""

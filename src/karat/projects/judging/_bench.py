@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +123,15 @@ def fingerprint_judge(project: Project, setup: Setup, judge: Judge, votes: int =
 def _fingerprint(judge: Judge, prompts: Any) -> str:
     used: list[Prompt] = [prompts[name] for name in judge.prompts]
     return f"{judge.name}:{'+'.join(f'{prompt.name}-{prompt.version}-{prompt.digest}' for prompt in used)}"
+
+
+def describe_failures(reasons: Mapping[str, int]) -> str:
+    """Return why a model judged nothing, the most frequent reason first.
+
+    >>> describe_failures({"no JSON": 1, "not asked: the budget is spent": 11})
+    '11 not asked: the budget is spent; 1 no JSON'
+    """
+    return "; ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda pair: -pair[1]))
 
 
 def write_spending(spending: Spending) -> JudgeSpending:

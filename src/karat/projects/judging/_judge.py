@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any
 
-from karat.core import InputError, Measure, Run, Trace, is_blank
+from karat.chat import make_probes
+from karat.core import InputError, Measure, Run, Trace, is_blank, shorten
 from karat.evaluation import describe_altered, score_run
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
@@ -27,6 +28,7 @@ from karat.judges import (
     make_rubric_judge,
 )
 from karat.measures import ANSWERABLE, NO_OPINION, UNANSWERABLE, run_scores
+from karat.net import encode_json
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
 from karat.projects.judging._population import select_counted
@@ -38,6 +40,7 @@ OFFLINE = ("lexical_support",)
 _REPLY_TOKENS = 200  # of a reply, for an estimate
 _BYTES_PER_TOKEN = 4
 _TIE = 1e-9
+_NAMED = 5
 
 
 def choose_judges(project: Project, names: Sequence[str] = ()) -> list[Judge]:
@@ -95,14 +98,28 @@ def judge_run(
             run=str(path),
             opinions=str(target),
             judge=", ".join(fingerprints.values()),
-            measures=_summarise(project, judged, judges, fingerprints, opinions),
+            measures=_summarise(project, judged, judges, fingerprints, opinions, items),
             spending=write_spending(setup.spending),
             dry_run=False,
             kept=kept,
             changed=changed,
             replaced=replaced,
-            caveats=describe_altered(project.golden, evaluation.traces),
+            caveats=[*describe_altered(project.golden, evaluation.traces), *_describe_textless(items)],
         )
+
+
+def _describe_textless(items: Sequence[Item]) -> list[str]:
+    """Return a caveat if judges saw nothing of some hits: neither the system nor the golden set has their text."""
+    lacking = {item.query: count for item in items if (count := sum(is_blank(text) for text in item.texts))}
+    if not lacking:
+        return []
+    hits = sum(lacking.values())
+    names = ", ".join(map(shorten, list(lacking)[:_NAMED])) + (", ..." if len(lacking) > _NAMED else "")
+    has, them = ("1 hit has", "it") if hits == 1 else (f"{hits:,} hits have", "them")
+    return [
+        f"{has} no text that is known, so that judges see nothing of {them} ({names}): let the system return hits with "
+        "their content, or add the documents to the golden set"
+    ]
 
 
 def list_mute(report: JudgeReport) -> list[str]:
@@ -133,7 +150,7 @@ def _judge(
     votes: int,
     progress: Callable[..., None] | None,
 ) -> list[Opinion]:
-    done, total = 0, len(items) * len(judges) * votes
+    done, total = 0, sum(judge.counts(item) for item in items for judge in judges) * votes
 
     def count(_: Opinion) -> None:
         nonlocal done
@@ -149,12 +166,10 @@ def _judge(
 
 def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[Judge], votes: int) -> JudgeReport:
     """Return what judging would take, if nothing is in the cache and no reply has to be repaired; nothing is asked."""
-    passages = all(judge.passages for judge in judges)
-    answered = [item for item in items if (passages or not (is_blank(item.answer) or item.refused)) and not item.error]
     prompt = max((len(text.text) for text in setup.bench.prompts.values()), default=0) // _BYTES_PER_TOKEN
-    calls = tokens = 0
-    for item in answered:
-        own = sum(_count_calls(judge, item) for judge in judges) * votes
+    calls, tokens = _estimate_probe(setup)
+    for item in items:
+        own = sum(_count_calls(judge, item) for judge in judges if _is_judged(judge, item)) * votes
         size = sum(map(len, (item.question, item.answer, item.reference, *item.texts))) // _BYTES_PER_TOKEN
         calls, tokens = calls + own, tokens + own * (size + prompt)
     usage = Usage(tokens, calls * _REPLY_TOKENS)
@@ -163,16 +178,38 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
         run=str(path),
         opinions=None,
         judge="",
-        measures=[_write_unasked(judge) for judge in judges],
+        measures=[_write_unasked(judge, items) for judge in judges],
         spending=write_spending(Spending(calls=calls, usage=usage, money=money)),
         dry_run=True,
     )
 
 
-def _write_unasked(judge: Judge) -> JudgedMeasure:
+def _estimate_probe(setup: Setup) -> tuple[int, int]:
+    """Return the calls and tokens that it takes to find out how the server gives JSON, if that is not known."""
+    if setup.asker is None or setup.asker.chat.is_probed:
+        return 0, 0
+    body = next(iter(make_probes(setup.asker.chat.model).values()))
+    return 1, len(encode_json(body)) // _BYTES_PER_TOKEN
+
+
+def _is_judged(judge: Judge, item: Item) -> bool:
+    return judge.counts(item) and not item.error and (judge.passages or _has_words(item))
+
+
+def _has_words(item: Item) -> bool:
+    return not (is_blank(item.answer) or item.refused)
+
+
+def _count_spared(judge: Judge, items: Sequence[Item]) -> int:
+    """Return how many answers a judge is not asked about because the question has none."""
+    return sum(_has_words(item) and not item.error and not judge.counts(item) for item in items)
+
+
+def _write_unasked(judge: Judge, items: Sequence[Item]) -> JudgedMeasure:
     return JudgedMeasure(
-        judge=judge.name, measure=judge.measure, mean=None, scored=0, total=0, low=None, high=None, reasons={}
-    )
+        judge=judge.name, measure=judge.measure, mean=None, scored=0, total=0, low=None, high=None, reasons={},
+        spared=_count_spared(judge, items),
+    )  # fmt: skip
 
 
 def _count_calls(judge: Judge, item: Item) -> int:
@@ -181,8 +218,9 @@ def _count_calls(judge: Judge, item: Item) -> int:
 
 
 def _summarise(
-    project: Project, run: Run, judges: Sequence[Judge], fingerprints: Mapping[str, str], opinions: Sequence[Opinion]
-) -> list[JudgedMeasure]:
+    project: Project, run: Run, judges: Sequence[Judge], fingerprints: Mapping[str, str],
+    opinions: Sequence[Opinion], items: Sequence[Item],
+) -> list[JudgedMeasure]:  # fmt: skip
     """Return what each judge says of a run as eval and gate score it: by query, each of which counts once."""
     evaluation = score_run(project.golden, run, [judge.measure for judge in judges], **project.scoring)
     cells = run_scores(evaluation.scores).measures
@@ -209,6 +247,7 @@ def _summarise(
                 disputed=sum(spread > _TIE for spread in spreads),
                 spread=math.fsum(spreads) / len(spreads) if spreads else None,
                 misquoted=sum(f.reason.startswith(MISQUOTED) for opinion in own for f in opinion.findings),
+                spared=_count_spared(judge, items),
             )
         )
     return rows

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, UsageError, shorten
+from karat.core import InputError, SystemFailed, UsageError, shorten
 from karat.files import read_bytes, refuse_input, write_file
 from karat.golden import pool_text
 from karat.judges import (
@@ -24,7 +24,7 @@ from karat.judges import (
     score_pairs,
 )
 from karat.projects._project import Project
-from karat.projects.judging._bench import Setup, fingerprint_judge, open_bench, write_spending
+from karat.projects.judging._bench import Setup, describe_failures, fingerprint_judge, open_bench, write_spending
 from karat.schema.judging import PoolJudging
 
 Row = dict[str, Any]
@@ -50,7 +50,8 @@ def judge_pool(
 
     ``by`` is model, overlap, or a function package.module:name that takes pairs of question and passage and returns
     grades from 0 to 3. Rows that have a grade stay as they are. Each new grade has the source bootstrapped and names
-    the judge, so that a person's grade of the same pair always counts for more.
+    the judge, so that a person's grade of the same pair always counts for more. It is SystemFailed, and nothing is
+    written, if no pair could be graded.
     """
     rows = _read_rows(path)
     refuse_input(output)
@@ -61,10 +62,12 @@ def judge_pool(
     with ExitStack() as stack:
         setup, annotator, grade = _choose(project, by, stack, cache=cache)
         grades = _grade_all(grade, open_rows, project.config.judges.concurrency, progress)
+        failed = Counter(reason for value, reason in grades if value is None)
+        if open_rows and failed.total() == len(open_rows):
+            raise SystemFailed(f"no pair could be graded, and nothing was written: {describe_failures(failed)}")
         filled = iter(grades)
         written = [row if row.get("grade") is not None else _fill(row, next(filled), annotator, scale) for row in rows]
         write_file(output, pool_text(written))
-        failed = Counter(reason for value, reason in grades if value is None)
         return PoolJudging(
             output=str(output),
             annotator=annotator,

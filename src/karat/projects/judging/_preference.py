@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from karat.core import InputError, Run, Trace
+from karat.core import InputError, Run, SystemFailed, Trace
 from karat.judges import PREFERENCE, BudgetSpent, Duel, NotMeasurable, Preferred, prefer
 from karat.projects._project import Project
-from karat.projects.judging._bench import Setup, fingerprint_judge, open_bench, write_spending
+from karat.projects.judging._bench import Setup, describe_failures, fingerprint_judge, open_bench, write_spending
 from karat.runs import read_any_run
 from karat.schema.judging import PreferenceReport, PreferredAnswer
 
@@ -40,7 +40,8 @@ def prefer_run(
     """Return which of two run files has the better answers, over the questions that both were asked.
 
     A query counts once: of several wordings and repeats, the mean counts. An answer that only one order prefers is no
-    better than the other. A question that one of them did not answer is counted as missing, with the reason.
+    better than the other. A question that one of them did not answer is counted as missing, with the reason. It is
+    SystemFailed if no question could be judged.
     """
     runs = [read_any_run(path, project.golden) for path in (first, second)]
     duels = _pair(project, runs, (first, second))
@@ -48,7 +49,10 @@ def prefer_run(
         setup = open_bench(project, [PREFERENCE], stack, cache=cache)
         judge = fingerprint_judge(project, setup, PREFERENCE)
         outcomes = _ask(setup, duels, project.config.judges.concurrency, progress)
-        return _report((str(first), str(second)), judge, outcomes, setup)
+        report = _report((str(first), str(second)), judge, outcomes, setup)
+        if not report.scored:
+            raise SystemFailed(f"no question could be judged: {describe_failures(report.reasons)}")
+        return report
 
 
 def _pair(project: Project, runs: Sequence[Run], paths: Sequence[Path]) -> list[Duel]:

@@ -46,7 +46,7 @@ def judge_sample(
     items = [
         make_item(project.golden, trace, config.texts) for trace in run.traces if trace.query in queries
     ]  # fmt: skip
-    done, total = 0, len(items) * len(judges) * config.votes
+    done, total = 0, sum(judge.counts(item) for item in items for judge in judges) * config.votes
 
     def tell(_: Opinion) -> None:
         nonlocal done

@@ -57,8 +57,16 @@ function card(measure) {
     el("h3", {}, bdi(name), badge(kind, words)),
     el("p", { class: "number" }, el("span", { class: "big" }, figure(mean)), " ",
       both ? changed(baseline, mean, measure.lower, percent(baseline, mean)) : null),
+    measure.labels ? el("p", { class: "small labels" }, labelWords(measure)) : null,
     both ? null : el("p", { class: "quiet small" }, known(mean) ? "no baseline to compare with" : "no query has one"),
     strip(measure), cardFacts(measure));
+}
+
+/** What people's labels make of a judge's mean: the number that limits are held against. */
+function labelWords({ labels: [mean, low, high, count] }) {
+  const ends = known(low) && known(high) ? ` (${figure(low)} to ${figure(high)})` : "";
+  const labels = `${count.toLocaleString("en")} label${count === 1 ? "" : "s"}`;
+  return `by the judge; corrected by ${labels} ${figure(mean)}${ends}, which limits look at`;
 }
 
 function cardFacts({ name, definition, n, all, low, high, wins, losses, ties, p_corrected: p, lower }) {

@@ -43,7 +43,7 @@ class HarvestReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     known: Annotated[Count, Meta(description="Different queries that the golden set has already; left out.")]
     rare: Annotated[Count, Meta(description="Different queries of too few sessions; left out.")]
     chosen: Annotated[Count, Meta(description="Queries in the candidate.")]
-    failures: Annotated[Count, Meta(description="Those of them that failed most recently or most often.")]
+    failures: Annotated[Count, Meta(description="Those of them that fail at least as often as they succeed.")]
     for_people: Annotated[Count, Meta(description="Queries whose pairs people are asked to judge.")]
     pairs: Annotated[Count, Meta(description="Pairs to judge.")]
     proposals: Annotated[Count, Meta(description="Grades that behaviour proposes.")]
@@ -51,3 +51,7 @@ class HarvestReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     groups: tuple[HarvestGroup, ...]
     oddities: Annotated[dict[str, int], Meta(description="What was odd about the records, counted.")]
     notes: tuple[str, ...]
+    nothing_to_judge: Annotated[
+        tuple[str, ...],
+        Meta(description="The ids of queries that people should look at, and for which there is no pair to judge."),
+    ] = ()

@@ -55,11 +55,12 @@ class OnlineQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     text: str
     intent: str
-    outcome: Annotated[str, Meta(description="How it ends most often.")]
+    outcome: Annotated[str, Meta(description="How it ends most often; the worst of equals.")]
     sessions: Count
     failures: Count
     latest: Day
     nearest: Annotated[str, Meta(description="The id of the golden query that is most like it; empty if none is.")]
+    nearest_text: Annotated[str, Meta(description="The text of that golden query.")] = ""
 
 
 class OnlineDrift(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,11 +83,16 @@ class OnlineReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     queries: Count
     estimated: Annotated[Count, Meta(description="How many queries those stand for, if only some were logged.")]
     sessions: Count
-    events: Annotated[Count, Meta(description="Events that belong to a query or a session.")]
+    events: Annotated[
+        Count, Meta(description="Events that belong to a query or a session; oddities counts the others.")
+    ]
     searches_per_session: Annotated[float | None, Meta(description="The mean; null without sessions.")]
     minutes_per_session: Annotated[float | None, Meta(description="The median, from the first record to the last.")]
     task_outcome: Annotated[float | None, Meta(description="The mean of how well tasks ended; null if nobody said.")]
-    rates: tuple[OnlineRate, ...]
+    rates: Annotated[
+        tuple[OnlineRate, ...],
+        Meta(description="By outcome, of which every query has one; failed, used and unknown are all queries."),
+    ]
     latency: OnlineLatency | None
     rank_read: Annotated[Rank | None, Meta(description="The median rank of what was read; null if nothing was.")]
     days: tuple[OnlineDay, ...]
@@ -95,3 +101,10 @@ class OnlineReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     drift: OnlineDrift | None
     oddities: Annotated[dict[str, int], Meta(description="What was odd about the records, counted.")]
     notes: tuple[str, ...]
+    sample: Annotated[
+        Share,
+        Meta(
+            description="The share of sessions that were looked at. If it is below 1, sessions, events, failures and "
+            "outcomes by intent are estimates, and listed queries are counted in those sessions."
+        ),
+    ] = 1.0

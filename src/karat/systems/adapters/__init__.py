@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 
 if TYPE_CHECKING:
     from karat.systems.adapters._chroma import Chroma
@@ -76,10 +78,4 @@ _HOME = {
     "Weaviate": "_weaviate",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        return getattr(import_module(f"karat.systems.adapters.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.systems.embed._choice import make_embedder
 from karat.systems.embed._embedder import Embedder, Matrix, ModelMissing
 
@@ -34,11 +35,4 @@ _HOME = {
     "SentenceTransformers": "_sentence_transformers",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:  # imported at first use: each needs packages of its own, and few runs need more than one
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.systems.embed.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = open_lazily(__name__, _HOME)

@@ -15,7 +15,7 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 
 class ModelMissing(InputError, UsageError):
-    """The model is not installed; the hint says how to install it.
+    """The model is not installed, or is another one; the hint says how to install it.
 
     As a UsageError it ends a run: otherwise every question would fail.
     """

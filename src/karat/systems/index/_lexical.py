@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 import unicodedata
@@ -227,6 +226,8 @@ def _no_impacts() -> _Impacts:
 
 
 def _bm25s() -> Any:
+    import logging
+
     module = require_package("bm25s", install="bm25s", purpose="the lexical index")
     # It sets its level to DEBUG at import, and would write to the log of every program that has one.
     logging.getLogger("bm25s").setLevel(logging.NOTSET)

@@ -1,0 +1,95 @@
+"""What a shadow costs the caller, beside calling the control alone.
+
+``./scripts/bench shadow`` calls a control that returns ten hits: alone, in the shadow of a treatment that waits as a
+service does, with the queue full, and with the breaker open; one call after the other, and one a millisecond. Promised
+is a p99 below 100 microseconds for a call that is sampled. ``--quick`` takes a twentieth. Times depend on the machine
+and on what else it does: run it alone. CPU is that of the caller's thread, which other programs disturb less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from karat import online
+from karat.online.shadow import Limits, Shadow
+
+HITS = [(f"document-{number}:chunk:{number}", 1 / (number + 1)) for number in range(10)]
+PROMISED = 100
+"""Microseconds at p99."""
+
+
+def control(_: str, k: int) -> list[tuple[str, float]]:
+    return HITS[:k]
+
+
+def answer_late(_: str, k: int) -> list[tuple[str, float]]:
+    time.sleep(0.002)
+    return HITS[:k]
+
+
+def hang(_: str, __: int) -> list[tuple[str, float]]:
+    threading.Event().wait()
+    return []
+
+
+def fail(_: str, __: int) -> list[tuple[str, float]]:
+    raise ConnectionError
+
+
+def make_calls(log: online.Log) -> dict[str, Callable[..., Any]]:
+    """Return what is measured, by name."""
+    narrow = Limits(queue=1, workers=1, timeout=3600)
+    broken = Shadow(control, fail, log=log, feature="broken", percent=100, limits=Limits(failures=1, pause=3600))
+    broken("first", 10)
+    broken.drain()
+    return {
+        "the control alone": control,
+        "a query is logged, to compare with": lambda query, k: log.record(query, HITS[:k]),
+        "not sampled": Shadow(control, hang, log=log, feature="sampled", percent=0.01),
+        "sampled, the treatment waits 2 ms": Shadow(control, answer_late, log=log, feature="waits", percent=100),
+        "sampled, the queue is full": Shadow(control, hang, log=log, feature="full", percent=100, limits=narrow),
+        "sampled, the breaker is open": broken,
+    }
+
+
+def measure(call: Callable[..., Any], count: int, pause: float) -> tuple[list[float], list[float]]:
+    """Return the microseconds of each call, and those of CPU time, in order."""
+    times, cpu = [], []
+    for number in range(count):
+        query = f"how do I reset the wifi password in room 12, query {number}"
+        start, begin = time.perf_counter(), time.thread_time()
+        call(query, 10)
+        cpu.append((time.thread_time() - begin) * 1e6)
+        times.append((time.perf_counter() - start) * 1e6)
+        if pause:
+            time.sleep(pause)
+    return sorted(times), sorted(cpu)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    share = 20 if parser.parse_args().quick else 1
+    print("| call | load | p50 us | p99 us | CPU p50 us | CPU p99 us | promised p99 |")
+    print("|---|---|---|---|---|---|---|")
+    for load, count, pause in (("one after the other", 20_000, 0.0), ("one a millisecond", 3000, 0.001)):
+        with tempfile.TemporaryDirectory() as folder, online.open(Path(folder, "karat.db")) as log:
+            for name, call in make_calls(log).items():
+                times, cpu = measure(call, count // share, pause)
+                if isinstance(call, Shadow):
+                    call.drain(0.5)  # or its workers would be in the way of the next
+                    call.abandon()
+                shown = " | ".join(
+                    f"{values[int(len(values) * part)]:,.1f}" for values in (times, cpu) for part in (0.5, 0.99)
+                )
+                print(f"| {name} | {load} | {shown} | {PROMISED if name.startswith('sampled') else ''} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""``karat trial``: a feature on live traffic, from its start to a decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from karat.cli._pairs import find_user, split_pairs
+from karat.cli._table import emit, escaped
+
+_STORE = click.option("--store", metavar="FILE", default="karat.db", show_default=True, help="The store of the log.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_AUTHOR = click.option("--author", help="Who, for the history.  [default: the user of this machine]")
+_REASON = click.option("--reason", required=True, help="Why, for the history.")
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+@click.group("trial", short_help="Start, watch and decide trials of features on live traffic.")
+def command() -> None:
+    """Trials that stay right however often you look, and graduate only if every condition is met.
+
+    Example: karat trial list
+    """
+
+
+@command.command("plan", short_help="Say how many sessions a trial will need.")
+@click.argument("file", metavar="FILE")
+@click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
+@click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect that is to be found.")
+@click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
+@click.option(
+    "--most", type=click.IntRange(1, 1_000_000), default=20_000, show_default=True, help="Give up after these."
+)
+@_JSON
+def plan(file: str, measure: str, effect: float, alpha: float, most: int, as_json: bool) -> None:
+    """Simulate trials in which sessions differ as much as those of the batch in FILE did.
+
+    Example: karat trial plan monday.json --effect 0.02
+    """
+    from karat.cli._trial_text import forecast_text
+    from karat.online.trials import plan_trial
+    from karat.schema import to_json
+
+    forecast = plan_trial(file, effect, measure=measure, alpha=alpha, most=most)
+    emit(to_json(forecast) if as_json else forecast_text(forecast))
+
+
+@command.command("start", short_help="Start a trial of a feature.")
+@click.argument("feature")
+@click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
+@click.option("--source", type=click.Choice(["judgments", "interleaving", "clicks"]), default="judgments",
+              show_default=True, help="Where differences come from.")  # fmt: skip
+@click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
+@click.option("--beta", type=_SHARE, default=0.2, show_default=True, help="How often a good one may be futile.")
+@click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The smallest effect worth shipping.")
+@click.option("--least", type=click.IntRange(min=1), default=100, show_default=True, help="Sessions before graduation.")
+@click.option("--guardrail", "guardrails", multiple=True, metavar="MEASURE", help="What may stop it; can be repeated.")
+@click.option("--must-show", default="MustShowAll@10", show_default=True, help="What must not drop; empty for nothing.")
+@click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
+@click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
+@click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
+@_STORE
+@_JSON
+def start(
+    feature: str,
+    alpha: float,
+    beta: float,
+    effect: float,
+    shares: tuple[str, ...],
+    store: str,
+    as_json: bool,
+    **fields: Any,
+) -> None:
+    """Start a trial of FEATURE, which is the key of its flag. The plan cannot be changed later.
+
+    Example: karat trial start rerank --measure nDCG@10 --guardrail R@5
+    """
+    from karat.cli._trial_text import status_text
+    from karat.online.trials import TrialPlan, start_trial
+    from karat.schema import to_json
+    from karat.stats.sequential import StoppingRule
+
+    if shares:
+        fields["shares"] = {name: _parse_share(name, number) for name, number in split_pairs("--share", shares)}
+    rule = StoppingRule(alpha=alpha, beta=beta, effect=effect)
+    status = start_trial(store, TrialPlan(feature=feature, rule=rule, **fields))
+    emit(to_json(status) if as_json else status_text(status))
+
+
+@command.command("record", short_help="Add what was measured in sessions that are over.")
+@click.argument("feature")
+@click.argument("file", metavar="FILE")
+@_STORE
+@_JSON
+def record(feature: str, file: str, store: str, as_json: bool) -> None:
+    """Add the batch of FILE, or of standard input (-), to the running trial of FEATURE.
+
+    A batch that is sent again counts once.
+
+    Example: karat trial record rerank monday.json
+    """
+    from karat.online.trials import record_file
+    from karat.schema import to_json
+
+    done = record_file(store, feature, file)
+    text = f"{escaped(done.batch)}: {'recorded' if done.new else 'was recorded before, and counts once'}"
+    emit(to_json(done) if as_json else text)
+
+
+@command.command("status", short_help="Show what is known about the latest trial of a feature.")
+@click.argument("feature")
+@_STORE
+@_JSON
+def status(feature: str, store: str, as_json: bool) -> None:
+    """Show what is known about the latest trial of FEATURE. Looking is free, and counted.
+
+    Example: karat trial status rerank
+    """
+    from karat.cli._trial_text import status_text
+    from karat.online.trials import look_at_trial
+    from karat.schema import to_json
+
+    known = look_at_trial(store, feature)
+    emit(to_json(known) if as_json else status_text(known))
+
+
+@command.command("decide", short_help="Carry out what the evidence allows.")
+@click.argument("feature")
+@_AUTHOR
+@click.option("--reason", default="the evidence is enough", show_default=True, help="Why, for the history.")
+@_STORE
+@_JSON
+@click.pass_context
+def decide(context: click.Context, feature: str, author: str | None, reason: str, store: str, as_json: bool) -> None:
+    """Carry out what the evidence on FEATURE allows, on its trial and its flag.
+
+    Exits with 0 if it graduated, 1 if it was rejected, and 4 if it goes on or a person has to decide.
+
+    Example: karat trial decide rerank
+    """
+    from karat.cli._trial_text import outcome_text
+    from karat.online.trials import decide_trial
+    from karat.schema import to_json
+
+    outcome = decide_trial(store, feature, author=author or find_user(), reason=reason)
+    emit(to_json(outcome) if as_json else outcome_text(outcome))
+    context.exit(outcome.exit_code)
+
+
+@command.command("stop", short_help="Reject a trial by hand.")
+@click.argument("feature")
+@_AUTHOR
+@_REASON
+@_STORE
+@_JSON
+def stop(feature: str, author: str | None, reason: str, store: str, as_json: bool) -> None:
+    """Reject the trial of FEATURE, whatever the evidence. Its flag stays as it is.
+
+    Example: karat trial stop rerank --reason "the index is replaced next week"
+    """
+    from karat.cli._trial_text import transition_text
+    from karat.online.trials import stop_trial
+    from karat.schema import to_json
+
+    done = stop_trial(store, feature, author=author or find_user(), reason=reason)
+    emit(to_json(done) if as_json else transition_text(done))
+
+
+@command.command("reopen", short_help="Let a trial run again.")
+@click.argument("feature")
+@_AUTHOR
+@_REASON
+@_STORE
+@_JSON
+def reopen(feature: str, author: str | None, reason: str, store: str, as_json: bool) -> None:
+    """Let the latest trial of FEATURE run again, with all that was measured. Its flag stays as it is.
+
+    Example: karat trial reopen rerank --reason "the outage is over"
+    """
+    from karat.cli._trial_text import transition_text
+    from karat.online.trials import reopen_trial
+    from karat.schema import to_json
+
+    done = reopen_trial(store, feature, author=author or find_user(), reason=reason)
+    emit(to_json(done) if as_json else transition_text(done))
+
+
+@command.command("list", short_help="List all trials.")
+@_STORE
+@_JSON
+def list_(store: str, as_json: bool) -> None:
+    """List all trials of a store, the oldest first.
+
+    Example: karat trial list
+    """
+    from karat.cli._trial_text import list_text
+    from karat.online.trials import list_trials
+    from karat.schema import to_json
+
+    document = list_trials(store)
+    emit(to_json(document) if as_json else list_text(document))
+
+
+def _parse_share(name: str, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise click.BadParameter(f"{number!r} of {name!r} is not a number", param_hint="--share") from None

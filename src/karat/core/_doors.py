@@ -1,0 +1,29 @@
+"""Doors of packages that import what is behind a name when somebody asks for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def open_lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package: the first use of a name imports the module that is its home.
+
+    >>> get = open_lazily("karat.core", {"did_you_mean": "_errors"})
+    >>> get("did_you_mean")("rd", ["red"])
+    ", did you mean 'red'?"
+    >>> get("no_such_name")
+    Traceback (most recent call last):
+    AttributeError: module 'karat.core' has no attribute 'no_such_name'
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)  # so that the next use is as fast as that of any name
+        return value
+
+    return get

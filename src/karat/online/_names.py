@@ -1,0 +1,128 @@
+"""Names that a host gives in a record: labels, such as an intent, and ids of documents. Texts must not slip through.
+
+A label is redacted as a text. An id of a document has to be that of the index and of golden sets, so that it stays as
+it is; but one that is too long to be an id is a text, and only its hash is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from karat.online._drafts import Draft, EventDraft, QueryDraft
+from karat.online._hit_rows import to_text
+from karat.online._privacy import Redaction, hash_id
+from karat.online._records import LoggedHit
+from karat.online._shadow_records import ShadowDraft
+
+LONGEST_LABEL = 100
+LONGEST_ID = 256
+_HIT_KEYS = ("id", "chunk", "document", "score", "channels", "span", "section")
+"""What is read of a hit that is a mapping: its text, for one, is not written."""
+_ID_KEYS = ("id", "chunk", "document")
+_TRACE = re.compile(r"[\w.:/-]{1,128}")
+
+
+class Names:
+    """What becomes of the names in records: ``redact`` is None if labels are kept, ``key`` if ids are.
+
+    >>> names = Names(Redaction(), bytes(32))
+    >>> names.hide_label("fix for ann@example.org"), names.hide_id("wifi"), len(names.hide_id("a text " * 40))
+    ('fix for [e-mail]', 'wifi', 37)
+    """
+
+    def __init__(self, redact: Redaction | None, key: bytes | None) -> None:
+        self._redact, self._key = redact, key
+        self._hide_known = lru_cache(1024)(self._hide_text)  # a host has few labels
+        self._hide_known_labels = lru_cache(1024, typed=True)(lambda *labels: tuple(map(self.hide_label, labels)))
+
+    def hide(self, draft: Draft) -> None:
+        """Hide the names of a draft, which is changed."""
+        if type(draft) is EventDraft:
+            draft.kind = self.hide_label(draft.kind)
+            draft.query, draft.document = self.hide_id(draft.query), self.hide_id(draft.document)
+            return
+        if type(draft) is ShadowDraft:
+            draft.query = self.hide_id(draft.query)
+            draft.control, draft.treatment = tuple(self.hide_ids(draft.control)), tuple(self.hide_ids(draft.treatment))
+            return
+        assert type(draft) is QueryDraft
+        self._hide_labels(draft)
+        if draft.trace:
+            draft.trace = self.hide_trace(draft.trace)
+        if draft.hits:
+            draft.hits = self.hide_hits(draft.hits)
+        if draft.channels:
+            for ids in draft.channels.values():
+                if not _are_ids(ids):
+                    draft.channels = {to_text(name): self.hide_ids(own) for name, own in draft.channels.items()}
+                    break
+        if draft.citations:
+            draft.citations = self.hide_ids(draft.citations)
+
+    def _hide_labels(self, draft: QueryDraft) -> None:
+        if self._redact is None:
+            return
+        labels = draft.intent, draft.mode, draft.tool, draft.system
+        try:
+            draft.intent, draft.mode, draft.tool, draft.system = self._hide_known_labels(*labels)
+        except TypeError:  # one that has no hash
+            draft.intent, draft.mode, draft.tool, draft.system = map(self.hide_label, labels)
+
+    def hide_label(self, value: Any) -> Any:
+        """Return a label, redacted and no longer than labels are."""
+        if value == "" or value is None or self._redact is None:
+            return value
+        return self._hide_known(value if type(value) is str else to_text(value))
+
+    def _hide_text(self, text: str) -> str:
+        assert self._redact is not None
+        return self._redact(text[: 10 * LONGEST_LABEL])[:LONGEST_LABEL]
+
+    def hide_trace(self, value: Any) -> Any:
+        """Return the id of a trace: letters, digits and few signs stay, though they look like a key."""
+        if value == "" or value is None or (type(value) is str and _TRACE.fullmatch(value)):
+            return value
+        return self.hide_label(value)
+
+    def hide_id(self, value: Any) -> Any:
+        """Return the id of a document, or the hash of a text that is too long to be one."""
+        if value is None or self._key is None:
+            return value
+        text = to_text(value)
+        return text if len(text) <= LONGEST_ID else f"text-{hash_id(self._key, 'document', text)}"
+
+    def hide_ids(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the ids of documents."""
+        return values if _are_ids(values) else [self.hide_id(value) for value in values]
+
+    def hide_hits(self, hits: Any) -> Any:
+        """Return hits as :func:`karat.online._drafts.take_hits` gives them, with ids as they may be written."""
+        if type(hits) is dict:
+            return {self.hide_id(name): score for name, score in hits.items()}
+        # nearly always all are ids, or pairs of one and a score
+        names = [hit[0] if type(hit) is tuple and hit else hit for hit in hits]
+        return hits if _are_ids(names) else tuple(map(self._hide_hit, hits))
+
+    def _hide_hit(self, hit: Any) -> Any:
+        kind = type(hit)
+        if kind is tuple or kind is list:
+            return [self.hide_id(hit[0]), *hit[1:]] if hit else hit
+        if kind is dict:
+            hit = {name: hit[name] for name in _HIT_KEYS if name in hit}
+            return hit | {name: self.hide_id(hit[name]) for name in _ID_KEYS if name in hit}
+        if isinstance(hit, LoggedHit):
+            ids = self.hide_id(hit.document), self.hide_id(hit.chunk)
+            return LoggedHit(ids[0], hit.rank, hit.score, hit.channels, hit.span, hit.section, ids[1])
+        return self.hide_id(hit) if kind is str else hit
+
+
+def _are_ids(values: Sequence[Any]) -> bool:
+    """Return whether all values are short texts, without a call for each: all of them together nearly always are."""
+    try:
+        together = "".join(values)
+    except TypeError:  # one that is no text
+        return False
+    return len(together) <= LONGEST_ID or max(map(len, values)) <= LONGEST_ID

@@ -1,0 +1,32 @@
+"""Flags: which units get a feature, in what share, and who changed that."""
+
+from karat.online.flags._changes import (
+    FlagChange,
+    FlagConflict,
+    change_flag,
+    change_flag_in,
+    read_flag_history,
+    read_flags,
+)
+from karat.online.flags._documents import list_flags, set_flag, show_flag_history
+from karat.online.flags._flag import CONTROL, Flag
+from karat.online.flags._live import LiveFlags
+from karat.online.flags._murmur import BUCKETS, find_bucket, murmur3_32
+
+__all__ = [
+    "BUCKETS",
+    "CONTROL",
+    "Flag",
+    "FlagChange",
+    "FlagConflict",
+    "LiveFlags",
+    "change_flag",
+    "change_flag_in",
+    "find_bucket",
+    "list_flags",
+    "murmur3_32",
+    "read_flag_history",
+    "read_flags",
+    "set_flag",
+    "show_flag_history",
+]

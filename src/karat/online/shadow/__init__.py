@@ -1,0 +1,44 @@
+"""Shadow runs: a treatment is asked what the control was asked, off the caller's path, and their lists are compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from karat.online._shadow_records import CLASSES, STATUSES, LoggedShadow
+from karat.online.shadow._limits import Limits
+from karat.online.shadow._wrapper import Shadow
+
+if TYPE_CHECKING:
+    from karat.online.shadow._replay import Replayed, list_golden, list_logged, read_queries, replay
+    from karat.online.shadow._report import MEASURES, report_runs, report_shadow
+
+__all__ = [
+    "CLASSES",
+    "MEASURES",
+    "STATUSES",
+    "Limits",
+    "LoggedShadow",
+    "Replayed",
+    "Shadow",
+    "list_golden",
+    "list_logged",
+    "read_queries",
+    "replay",
+    "report_runs",
+    "report_shadow",
+]
+
+# Imported on first use: a host that only has a shadow needs none of it.
+_HOME = {
+    **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
+    **dict.fromkeys(("MEASURES", "report_runs", "report_shadow"), "_report"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"karat.online.shadow.{_HOME[name]}"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,143 @@
+"""What judgments say of shadow runs whose query is in a golden set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from karat.core import Floats, GoldenSet, Judgment, Measure, Query, Scores, make_hits
+from karat.measures import score_hits
+from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, LoggedShadow
+from karat.schema.shadow import ShadowJudged, ShadowMeasure
+from karat.stats import paired_t
+from karat.text import folded
+
+_COUNTED = (ANSWERED, FAILED, TIMEOUT)
+
+
+def judge_runs(
+    runs: Sequence[LoggedShadow], units: Sequence[str], golden: GoldenSet, measures: Sequence[str]
+) -> ShadowJudged:
+    """Score both lists of the runs whose query a golden set has, in the same words.
+
+    ``units`` has the session of each run, or what stands for it. A treatment that failed has returned nothing; calls
+    that it was not asked are left out.
+    """
+    known = _index_queries(golden)
+    asked = {
+        run.id: (run, unit, name)
+        for run, unit in zip(runs, units, strict=True)
+        if run.lists and run.status in _COUNTED and (name := known.get(folded(run.text)))
+    }
+    pairs = _Pairs(
+        own=_name_by_run(golden, {key: name for key, (_, _, name) in asked.items()}),
+        control={key: run.control[: run.k] for key, (run, _, _) in asked.items()},
+        treatment={key: run.treatment[: run.k] for key, (run, _, _) in asked.items()},
+        units={key: unit for key, (_, unit, _) in asked.items()},
+        failed=frozenset(key for key, (run, _, _) in asked.items() if run.status != ANSWERED),
+    )
+    return ShadowJudged(
+        golden=golden.name,
+        runs=len(asked),
+        failed=len(pairs.failed),
+        measures=tuple(pairs.compare(list(measures))) if asked else (),
+    )
+
+
+def _index_queries(golden: GoldenSet) -> dict[str, str]:
+    """Return the queries that have judgments, by their folded wordings."""
+    judged = {query for query, grades in golden.qrels().items() if grades}
+    forms = ((form, query.id) for query in golden.queries for form in (*query.paraphrases, query.text))
+    return {folded(form): name for form, name in forms if name in judged}
+
+
+def _name_by_run(golden: GoldenSet, names: Mapping[str, str]) -> GoldenSet:
+    """Return a set in which each run is a query with the judgments of its own: one query may be asked many times."""
+    by_query: dict[str, list[Judgment]] = {}
+    for judgment in golden.judgments:
+        by_query.setdefault(judgment.query, []).append(judgment)
+    texts: Mapping[str, Query] = golden.query_by_id
+    return replace(
+        golden,
+        documents=(),
+        queries=tuple(replace(texts[name], id=run, session=None) for run, name in names.items()),
+        judgments=tuple(replace(judgment, query=run) for run, name in names.items() for judgment in by_query[name]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """Both lists of runs, and what is judged of them."""
+
+    own: GoldenSet
+    control: Mapping[str, tuple[str, ...]]
+    treatment: Mapping[str, tuple[str, ...]]
+    units: Mapping[str, str]
+    failed: frozenset[str]
+    """The runs in which the treatment failed."""
+
+    def compare(self, measures: list[str]) -> list[ShadowMeasure]:
+        before = self._score(self.control, self.treatment, measures)
+        after = self._score(self.treatment, self.control, measures, self.failed)
+        return [self._compare(before, after, column) for column in range(len(before.measures))]
+
+    def _score(
+        self,
+        lists: Mapping[str, tuple[str, ...]],
+        others: Mapping[str, tuple[str, ...]],
+        measures: list[str],
+        failed: frozenset[str] = frozenset(),
+    ) -> Scores:
+        hits = {
+            key: make_hits(list(names), [float(len(names) - rank) for rank in range(len(names))], list(names))
+            for key, names in lists.items()
+        }
+        return score_hits(self.own, hits, measures, bounds=True, others=others, failed=failed)
+
+    def _compare(self, before: Scores, after: Scores, column: int) -> ShadowMeasure:
+        assert before.bounds is not None
+        assert after.bounds is not None
+        ids = list(before.queries)
+        row_of = {key: row for row, key in enumerate(after.queries)}
+        rows = [row_of[key] for key in ids]
+        old, new = before.values[:, column], after.values[rows, column]
+        kept = ~(np.isnan(old) | np.isnan(new))
+        same = np.array([self.control[key] == self.treatment[key] for key in ids])
+        worst = np.where(same, 0.0, after.bounds.worst[rows, column] - before.bounds.best[:, column])[kept]
+        best = np.where(same, 0.0, after.bounds.best[rows, column] - before.bounds.worst[:, column])[kept]
+        delta, units = (new - old)[kept], [self.units[key] for key, keep in zip(ids, kept, strict=True) if keep]
+        low, high = _interval(delta, units)
+        cutoff = Measure.parse(before.measures[column]).cutoff
+        depth = int(cutoff) if cutoff else None
+        lengths = [sum(len(lists[key][:depth]) for key in ids) for lists in (self.control, self.treatment)]
+        unjudged = [int(scores.bounds.unjudged[:, column].sum()) for scores in (before, after) if scores.bounds]
+        return ShadowMeasure(
+            measure=before.measures[column],
+            runs=int(kept.sum()),
+            units=len(set(units)),
+            control=_mean(old[kept]),
+            treatment=_mean(new[kept]),
+            delta=_mean(delta),
+            low=low,
+            high=high,
+            worst=_mean(worst),
+            best=_mean(best),
+            control_unjudged=unjudged[0] / lengths[0] if lengths[0] else None,
+            treatment_unjudged=unjudged[1] / lengths[1] if lengths[1] else None,
+        )
+
+
+def _interval(delta: Floats, units: list[str]) -> tuple[float | None, float | None]:
+    """Return the t interval of a mean whose values depend on each other within a unit."""
+    if len(set(units)) < 2:
+        return None, None
+    test = paired_t(delta, clusters=units)
+    return test.low, test.high
+
+
+def _mean(values: Floats) -> float | None:
+    mean = float(np.mean(values)) if len(values) else math.nan
+    return None if math.isnan(mean) else mean

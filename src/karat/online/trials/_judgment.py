@@ -1,0 +1,173 @@
+"""What a trial allows: the test of the measure that decides, guardrails, and the conditions of graduation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from karat.online.flags import CONTROL
+from karat.online.trials._observations import UNJUDGED, Observations, find_p95
+from karat.online.trials._plan import TrialPlan
+from karat.schema.trials import TrialCondition, TrialMeasure, TrialReadOut
+from karat.stats.sequential import Assessment, Decision, assess, check_sample_ratio, read_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusRun:
+    """The run on the golden set that was recorded last for the feature."""
+
+    run: str
+    outcome: str
+    delta: float | None
+    """The difference to its baseline in the measure that decides; None if that is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialJudgment:
+    """What the evidence of a trial allows, and why."""
+
+    decision: Decision
+    reason: str
+    measures: tuple[TrialMeasure, ...]
+    conditions: tuple[TrialCondition, ...]
+    read_out: TrialReadOut | None
+    log_better: float
+
+
+def judge_trial(plan: TrialPlan, seen: Observations, corpus: CorpusRun | None = None) -> TrialJudgment:
+    """Return what a trial allows.
+
+    Harm in the deciding measure or in a guardrail stops it whatever else holds. A better treatment graduates only if
+    every condition is met; what was not measured is not met.
+    """
+    deciding = assess(seen.tally(plan.measure), plan.rule)
+    guards = {name: assess(seen.tally(name), plan.rule) for name in plan.guardrails}
+    conditions = tuple(_check(plan, seen, corpus, deciding, guards))
+    decision, reason = _decide(plan, deciding, guards, conditions)
+    return TrialJudgment(
+        decision=decision,
+        reason=reason,
+        measures=(
+            _to_measure(plan.measure, deciding, guardrail=False),
+            *(_to_measure(name, own, guardrail=True) for name, own in guards.items()),
+        ),
+        conditions=conditions,
+        read_out=_read_out(plan, seen),
+        log_better=deciding.log_better,
+    )
+
+
+def _decide(
+    plan: TrialPlan, deciding: Assessment, guards: dict[str, Assessment], conditions: tuple[TrialCondition, ...]
+) -> tuple[Decision, str]:
+    harmed = [name for name, own in ({plan.measure: deciding} | guards).items() if own.decision is Decision.HARM]
+    if harmed:
+        return Decision.HARM, f"the treatment is worse in {', '.join(harmed)}"
+    if deciding.decision is Decision.FUTILE:
+        return Decision.FUTILE, f"the treatment is not better by {plan.rule.effect:g} in {plan.measure}"
+    if deciding.decision is Decision.BELOW:
+        return Decision.BELOW, f"the treatment is better in {plan.measure}, but by less than {plan.rule.effect:g}"
+    unmet = [condition.name for condition in conditions if not condition.met]
+    if deciding.decision is Decision.GRADUATE and not unmet:
+        return Decision.GRADUATE, f"the treatment is better in {plan.measure}, and every condition is met"
+    if deciding.decision is Decision.GRADUATE:
+        return Decision.CONTINUE, f"the treatment is better in {plan.measure}, but not met: {', '.join(unmet)}"
+    return Decision.CONTINUE, f"nothing is decided in {plan.measure} after {deciding.n:,} sessions"
+
+
+def _check(
+    plan: TrialPlan,
+    seen: Observations,
+    corpus: CorpusRun | None,
+    deciding: Assessment,
+    guards: dict[str, Assessment],
+) -> Iterator[TrialCondition]:
+    """Yield the conditions of graduation: the four of "agent", and what makes the evidence fit to decide."""
+    yield _check_corpus(plan, corpus)
+    enough = deciding.n >= plan.least
+    met = enough and deciding.decision in (Decision.GRADUATE, Decision.BELOW)
+    yield _condition("sequential", f"{deciding.decision.value}, {deciding.n:,} of {plan.least:,} sessions", met=met)
+    if plan.must_show:
+        shown = seen.tally(plan.must_show)
+        detail = "not measured" if shown.mean is None else f"{shown.mean:+.4f} over {shown.n:,} sessions"
+        yield _condition("must-show", detail, met=shown.n >= plan.least and shown.mean is not None and shown.mean >= 0)
+    yield _check_latency(plan, seen)
+    yield _check_source(plan, seen)
+    if plan.source != "interleaving":  # where everybody sees both, nobody is assigned
+        ratio = check_sample_ratio(seen.units, plan.shares)
+        counted = sum(seen.units.values())
+        detail = f"p = {ratio.p:.3g} for {counted:,} units" if counted else "not measured"
+        yield _condition("sample-ratio", detail, met=counted > 0 and not ratio.mismatched)
+    if guards:
+        few = [f"{name} in {own.n:,}" for name, own in guards.items() if own.n < plan.least]
+        detail = f"of {plan.least:,} sessions measured: {', '.join(few)}" if few else "measured"
+        yield _condition("guardrails", detail, met=not few)
+
+
+def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
+    if corpus is None:
+        return _condition("corpus", "no run on the golden set is recorded for the feature", met=False)
+    if corpus.delta is None:
+        return _condition("corpus", f"{corpus.run} has no difference in {plan.measure}", met=False)
+    met = corpus.delta > 0 and corpus.outcome == "pass"
+    return _condition("corpus", f"{corpus.delta:+.4f} in {plan.measure}, {corpus.outcome}: {corpus.run}", met=met)
+
+
+def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:
+    names = (CONTROL, *(name for name in seen.latencies if name != CONTROL))
+    counts = {name: sum(seen.latencies.get(name, {}).values()) for name in names}
+    if len(names) < 2 or min(counts.values()) < plan.least:
+        return _condition("latency", f"fewer than {plan.least:,} latencies of each variant", met=False)
+    control = find_p95(seen.latencies[CONTROL]) or 0.0
+    slowest = max(find_p95(seen.latencies[name]) or 0.0 for name in names[1:])
+    detail = f"p95 {slowest:g} ms, control {control:g} ms"
+    return _condition("latency", detail, met=slowest < plan.latency_ratio * control)
+
+
+def _check_source(plan: TrialPlan, seen: Observations) -> TrialCondition:
+    """Return whether the differences are fair to the treatment."""
+    if plan.source == "clicks":
+        return _condition("judged", "clicks on the control's list say nothing about what was not in it", met=False)
+    if plan.source == "interleaving":
+        return _condition("judged", "people chose between both", met=True)
+    unjudged = seen.tally(UNJUDGED).mean
+    if unjudged is None:
+        return _condition("judged", "the share of results without a judgment was not measured", met=False)
+    detail = f"{unjudged:+.4f} more results without a judgment, of {plan.unjudged_margin:g} allowed"
+    return _condition("judged", detail, met=unjudged <= plan.unjudged_margin)
+
+
+def _condition(name: str, detail: str, *, met: bool) -> TrialCondition:
+    return TrialCondition(name=name, met=met, detail=detail)
+
+
+def _to_measure(name: str, seen: Assessment, *, guardrail: bool) -> TrialMeasure:
+    return TrialMeasure(
+        measure=name,
+        guardrail=guardrail,
+        n=seen.n,
+        mean=seen.mean,
+        low=seen.low,
+        high=seen.high,
+        log_better=seen.log_better,
+        log_worse=seen.log_worse,
+        log_below_effect=seen.log_below_effect,
+        decision=seen.decision.value,
+    )
+
+
+def _read_out(plan: TrialPlan, seen: Observations) -> TrialReadOut | None:
+    tally = seen.tally(plan.measure)
+    if not tally.n:
+        return None
+    shown = read_out(tally, rng=np.random.default_rng(tally.n), resamples=1_000)
+    return TrialReadOut(
+        bootstrap_low=shown.low,
+        bootstrap_high=shown.high,
+        probability_better=shown.probability_better,
+        wins=shown.wins,
+        ties=shown.ties,
+        losses=shown.losses,
+    )

@@ -1,0 +1,73 @@
+"""What a trial is about: fixed before it begins, because rules that are chosen later fit whatever came out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from karat.core import UsageError, did_you_mean
+from karat.online.flags import CONTROL, Flag
+from karat.stats.sequential import StoppingRule
+
+Source = Literal["judgments", "interleaving", "clicks"]
+"""Where differences come from: scores by judgments, choices from interleaved lists, or clicks on the control's list."""
+_VARIANTS = {CONTROL: 1.0, "treatment": 1.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """What is compared, by which rules, and what else has to hold before the treatment graduates.
+
+    >>> TrialPlan(feature="rerank").measure
+    'RR@10'
+    """
+
+    feature: str
+    """The key of the flag of the feature, if it has one."""
+    measure: str = "RR@10"
+    """The measure that decides."""
+    source: Source = "judgments"
+    rule: StoppingRule = field(default_factory=StoppingRule)
+    least: int = 100
+    """The least number of sessions before anything graduates."""
+    guardrails: tuple[str, ...] = ()
+    """Measures that can stop the trial for harm, each at the level of the rule."""
+    must_show: str = "MustShowAll@10"
+    """The measure of documents that must be shown, which must not drop; empty if there are none."""
+    latency_ratio: float = 1.2
+    """The treatment's p95 of the latency has to be below so many times the control's."""
+    unjudged_margin: float = 0.05
+    """By how much the treatment's share of results without a judgment may exceed the control's."""
+    shares: Mapping[str, float] = field(default_factory=lambda: dict(_VARIANTS))
+    """How many units each variant should get, for the check of the sample ratio."""
+
+    def __post_init__(self) -> None:
+        Flag(key=self.feature)  # refuses what is no key
+        if self.source not in get_args(Source):
+            raise UsageError(f"unknown source {self.source!r}{did_you_mean(str(self.source), get_args(Source))}")
+        if self.least < 1:
+            raise UsageError(f"least={self.least} sessions; use 1 or more")
+        if not 1 <= self.latency_ratio < math.inf:
+            raise UsageError(f"latency_ratio={self.latency_ratio} should be 1 or more")
+        if not 0 <= self.unjudged_margin <= 1:
+            raise UsageError(f"unjudged_margin={self.unjudged_margin} should be a share")
+        if not self.measure or self.measure in self.guardrails:
+            raise UsageError(f"measure {self.measure!r} decides, and cannot be empty or a guardrail, too")
+        if len(self.shares) < 2 or not all(share > 0 for share in self.shares.values()):
+            raise UsageError("shares should be positive numbers of two or more variants")
+
+
+def encode_plan(plan: TrialPlan) -> str:
+    """Return the JSON of a plan."""
+    return msgspec.json.encode(asdict(plan)).decode()
+
+
+def decode_plan(text: str) -> TrialPlan:
+    """Return the plan of its JSON."""
+    values: dict[str, Any] = msgspec.json.decode(text)
+    rule = StoppingRule(**values.pop("rule"))
+    return TrialPlan(**values | {"rule": rule, "guardrails": tuple(values["guardrails"])})

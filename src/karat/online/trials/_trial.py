@@ -1,0 +1,227 @@
+"""Trials in a store: started, measured by any number of writers, looked at, decided once, and looked back at."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from karat.core import InputError, Measure, UsageError, did_you_mean
+from karat.online._times import format_time
+from karat.online.flags import change_flag_in
+from karat.online.trials._judgment import CorpusRun, judge_trial
+from karat.online.trials._observations import UNJUDGED, Observations
+from karat.online.trials._plan import TrialPlan, decode_plan, encode_plan
+from karat.schema.trials import (
+    TrialList,
+    TrialOutcome,
+    TrialStatus,
+    TrialTransition,
+)
+from karat.stats.sequential import Decision
+from karat.store import Row, Store, open_store
+
+_OVER = ("graduated", "rejected")
+_EXIT_CODES = {"graduated": 0, "rejected": 1, "paused": 4}
+_MOVES: dict[Decision, tuple[str, dict[str, Any]]] = {
+    Decision.GRADUATE: ("graduated", {"percent": 100.0}),
+    Decision.HARM: ("rejected", {"enabled": False}),
+    Decision.FUTILE: ("rejected", {"percent": 0.0}),
+    Decision.BELOW: ("paused", {}),
+}
+"""What becomes of a trial, and of the feature's flag, by the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A row of the table of trials."""
+
+    key: int
+    feature: str
+    number: int
+    status: str
+    plan: TrialPlan
+    version: int
+    looks: int
+
+
+def start_trial(path: str | os.PathLike[str], plan: TrialPlan) -> TrialStatus:
+    """Start a trial of a feature, which must not have one that is running or paused."""
+    _require_measures(plan)
+    rule = plan.rule
+    bounds = -math.log(rule.alpha), math.log(rule.beta)
+    row = (plan.feature, *bounds, plan.least, rule.effect, encode_plan(plan), time.time())
+    with open_store(path, write=True) as store, store.transaction():
+        if not store.trials.add(row):
+            raise UsageError(f"a trial of {plan.feature!r} is not over: stop it, or let it decide")
+        return _look(store, _find(store, plan.feature))
+
+
+def _require_measures(plan: TrialPlan) -> None:
+    """Refuse measures that do not exist: nobody could measure them, and the plan cannot be changed later."""
+    deciding = (plan.measure,) if plan.source == "judgments" else ()  # otherwise it may be a name for what people chose
+    for name in (*deciding, *plan.guardrails, *filter(None, [plan.must_show])):
+        Measure.parse(name)
+
+
+def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: Observations) -> bool:
+    """Add what was measured to a running trial; return False if the batch was added before, and change nothing then.
+
+    ``batch`` is an id that the writer gives to some sessions, so that a batch that is sent again counts once.
+    """
+    with open_store(path, write=True) as store, store.transaction():
+        trial = _find(store, feature, running=True)
+        _require_planned(trial.plan, seen)
+        return store.trials.add_batch(trial.key, batch, time.time(), seen.series())
+
+
+def look_at_trial(path: str | os.PathLike[str], feature: str) -> TrialStatus:
+    """Return what is known about the latest trial of a feature. Looking is free, and counted."""
+    with open_store(path, write=True) as store, store.transaction():
+        return _look(store, _find(store, feature))
+
+
+def list_trials(path: str | os.PathLike[str]) -> TrialList:
+    """Return all trials, the oldest first. They are not looked at: nothing is counted."""
+    with open_store(path) as store:
+        trials = tuple(_describe(store, _to_trial(row, store)) for row in store.trials.all())
+        return TrialList(store=str(path), trials=trials)
+
+
+def decide_trial(
+    path: str | os.PathLike[str], feature: str, *, author: str, reason: str = "the evidence is enough"
+) -> TrialOutcome:
+    """Carry out what the evidence allows; the transition is None if the trial goes on.
+
+    The trial and the feature's flag change together or not at all: a treatment that graduates is for everybody, a
+    harmful one is switched off. Of two that decide at once one does, and the other is told that the trial is over.
+    """
+    with open_store(path, write=True) as store, store.transaction():
+        trial = _find(store, feature, running=True)
+        status = _look(store, trial)
+        decision = Decision(status.decision)
+        if decision is Decision.CONTINUE:
+            return TrialOutcome(status=status, transition=None, exit_code=4)
+        after, changes = _MOVES[decision]
+        why = f"{decision.value}: {status.reason}; {reason}"
+        if changes and store.flag(feature) is not None:
+            change_flag_in(store, feature, changes, author=author, reason=why)
+        done = _move(store, trial, after, author, why, status)
+        now = msgspec.structs.replace(status, status=after, version=done.version)
+        return TrialOutcome(status=now, transition=done, exit_code=_EXIT_CODES[after])
+
+
+def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
+    """Reject a trial that is running or paused, whatever the evidence. The flag stays as it is."""
+    with open_store(path, write=True) as store, store.transaction():
+        trial = _find(store, feature)
+        if trial.status in _OVER:
+            raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status} already")
+        return _move(store, trial, "rejected", author, reason, _look(store, trial))
+
+
+def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
+    """Let the latest trial of a feature run again, with all that was measured. The flag stays as it is."""
+    with open_store(path, write=True) as store, store.transaction():
+        trial = _find(store, feature)
+        if trial.status == "running":
+            raise UsageError(f"trial {trial.number} of {feature!r} is running")
+        return _move(store, trial, "running", author, reason, None)
+
+
+def read_transitions(path: str | os.PathLike[str], feature: str) -> tuple[TrialTransition, ...]:
+    """Return the decisions on the latest trial of a feature, the oldest first, each with its evidence."""
+    with open_store(path) as store:
+        trial = _find(store, feature)
+        return tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+
+
+def _find(store: Store, feature: str, *, running: bool = False) -> _Trial:
+    row = store.trials.latest(feature)
+    if row is None:
+        features = {name for _, name, *_ in store.trials.all()}
+        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=str(store.path))
+    trial = _to_trial(row, store)
+    if running and trial.status != "running":
+        raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status}, and not running")
+    return trial
+
+
+def _require_planned(plan: TrialPlan, seen: Observations) -> None:
+    """Raise if something was measured that the plan does not know: a mistyped name would count as not measured."""
+    planned = {plan.measure, *plan.guardrails, plan.must_show, UNJUDGED}
+    for what, names, known in (("measure", seen.differences, planned), ("variant", seen.units, set(plan.shares))):
+        for name in sorted(set(names) - known):
+            raise UsageError(f"{what} {name!r} is not in the plan of the trial{did_you_mean(name, known)}")
+
+
+def _to_trial(row: Row, store: Store) -> _Trial:
+    key, feature, number, status, settings, version, looks, *_ = row
+    try:
+        plan = decode_plan(settings)
+    except (msgspec.MsgspecError, UsageError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"the plan of a trial cannot be read: {error}", source=str(store.path)) from None
+    return _Trial(key, feature, number, status, plan, version, looks)
+
+
+def _look(store: Store, trial: _Trial) -> TrialStatus:
+    """Return what is known, and write down that somebody looked."""
+    store.trials.count_look(trial.key)
+    status = _describe(store, trial, looks=trial.looks + 1)
+    (deciding, *_) = status.measures
+    store.trials.set_samples(trial.key, status.samples, deciding.log_better, time.time())
+    return status
+
+
+def _describe(store: Store, trial: _Trial, looks: int | None = None) -> TrialStatus:
+    seen = Observations.from_series(store.trials.values(trial.key))
+    row = store.trials.latest_run_of(trial.feature, trial.plan.measure)
+    corpus = None if row is None else CorpusRun(run=row[0], outcome=row[1], delta=row[2])
+    judged = judge_trial(trial.plan, seen, corpus)
+    return TrialStatus(
+        feature=trial.feature,
+        number=trial.number,
+        status=trial.status,
+        version=trial.version,
+        looks=trial.looks if looks is None else looks,
+        decision=judged.decision.value,
+        reason=judged.reason,
+        samples=seen.tally(trial.plan.measure).n,
+        measures=judged.measures,
+        conditions=judged.conditions,
+        units=dict(seen.units),
+        read_out=judged.read_out,
+    )
+
+
+def _move(
+    store: Store, trial: _Trial, after: str, author: str, reason: str, evidence: TrialStatus | None
+) -> TrialTransition:
+    """Move a trial to another status, and write down who, why and on what evidence."""
+    if not author.strip() or not reason.strip():
+        raise UsageError("a decision on a trial needs an author and a reason")
+    now = time.time()
+    text = msgspec.json.encode(evidence).decode()
+    row = (trial.version + 1, now, author, reason, trial.status, after, text)
+    if not store.trials.move(trial.key, row, ended=now if after in _OVER else None):
+        raise AssertionError(f"trial {trial.key} changed inside a transaction")
+    return _to_transition(trial, row)
+
+
+def _to_transition(trial: _Trial, row: Row) -> TrialTransition:
+    version, moment, author, reason, before, after, evidence = row
+    return TrialTransition(
+        feature=trial.feature,
+        number=trial.number,
+        version=version,
+        time=format_time(moment),
+        author=author,
+        reason=reason,
+        before=before,
+        after=after,
+        evidence=msgspec.json.decode(evidence, type=TrialStatus | None),
+    )

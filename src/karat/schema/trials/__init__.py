@@ -1,0 +1,32 @@
+"""The JSON of features that are tried on live traffic: flags and trials with their history."""
+
+from karat.schema.trials._flags import FlagChangeRow, FlagHistory, FlagList, FlagRow
+from karat.schema.trials._trials import (
+    TrialCondition,
+    TrialForecast,
+    TrialList,
+    TrialMeasure,
+    TrialObservations,
+    TrialOutcome,
+    TrialReadOut,
+    TrialRecorded,
+    TrialStatus,
+    TrialTransition,
+)
+
+__all__ = [
+    "FlagChangeRow",
+    "FlagHistory",
+    "FlagList",
+    "FlagRow",
+    "TrialCondition",
+    "TrialForecast",
+    "TrialList",
+    "TrialMeasure",
+    "TrialObservations",
+    "TrialOutcome",
+    "TrialReadOut",
+    "TrialRecorded",
+    "TrialStatus",
+    "TrialTransition",
+]

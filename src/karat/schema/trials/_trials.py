@@ -1,0 +1,142 @@
+"""What is known about a trial, and each decision on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class TrialMeasure(Struct, frozen=True, kw_only=True):
+    """What the sessions say about one measure; all of it is valid at any number of looks."""
+
+    measure: str
+    guardrail: bool
+    """Whether it can only stop the trial."""
+    n: int
+    mean: float | None
+    """The mean difference of treatment and control; null without sessions."""
+    low: float
+    high: float
+    """The confidence sequence."""
+    log_better: float
+    """The logarithm of the evidence that the treatment is better; log(1 / alpha) is enough."""
+    log_worse: float
+    log_below_effect: float
+    decision: str
+
+
+class TrialCondition(Struct, frozen=True, kw_only=True):
+    """Something that has to be true before a treatment graduates."""
+
+    name: str
+    met: bool
+    detail: str
+
+
+class TrialReadOut(Struct, frozen=True, kw_only=True):
+    """Numbers that are shown and never decide."""
+
+    bootstrap_low: float | None
+    bootstrap_high: float | None
+    probability_better: float
+    wins: int
+    ties: int
+    losses: int
+
+
+class TrialStatus(Struct, frozen=True, kw_only=True):
+    """A look at a trial."""
+
+    feature: str
+    number: int
+    """Of the feature's trials, from 1."""
+    status: str
+    """running, graduated, rejected or paused."""
+    version: int
+    looks: int
+    decision: str
+    """What the evidence allows now: continue, graduate, harm-stop, futile or below-smallest-effect."""
+    reason: str
+    samples: int
+    measures: tuple[TrialMeasure, ...]
+    conditions: tuple[TrialCondition, ...]
+    units: Mapping[str, int]
+    read_out: TrialReadOut | None
+    """Null without sessions."""
+
+
+class TrialTransition(Struct, frozen=True, kw_only=True):
+    """A decision on a trial that was carried out."""
+
+    feature: str
+    number: int
+    version: int
+    time: str
+    author: str
+    reason: str
+    before: str
+    after: str
+    evidence: TrialStatus | None
+    """What was known; null where a person decided without looking."""
+
+
+class TrialList(Struct, frozen=True, kw_only=True):
+    """All trials of a store, the oldest first."""
+
+    store: str
+    trials: tuple[TrialStatus, ...]
+
+
+class TrialOutcome(Struct, frozen=True, kw_only=True):
+    """What ``karat trial decide`` did."""
+
+    status: TrialStatus
+    """The trial as it is now."""
+    transition: TrialTransition | None
+    """The decision that was carried out; null if the trial goes on."""
+    exit_code: int
+    """0 if it graduated, 1 if it was rejected, 4 if it goes on or a person has to decide."""
+
+
+class TrialObservations(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A batch of what was measured in sessions that are over."""
+
+    batch: str
+    """An id of the writer's: a batch that is sent again counts once."""
+    differences: Mapping[str, tuple[tuple[float, int], ...]] = {}
+    """By measure, pairs of a difference of treatment and control, one for each session, and its count."""
+    latencies: Mapping[str, tuple[tuple[float, int], ...]] = {}
+    """By variant, pairs of a latency in milliseconds and its count."""
+    units: Mapping[str, int] = {}
+    """By variant, how many units were assigned to it."""
+
+
+class TrialRecorded(Struct, frozen=True, kw_only=True):
+    """What became of a batch."""
+
+    feature: str
+    batch: str
+    new: bool
+    """False if it had been recorded before."""
+
+
+class TrialForecast(Struct, frozen=True, kw_only=True):
+    """How many sessions a trial will need. A number is null if fewer trials find the effect within ``most``."""
+
+    measure: str
+    sessions: int
+    """The earlier sessions whose differences were used."""
+    effect: float
+    sd: float
+    """The standard deviation of the difference of a session."""
+    half: int | None
+    """The sessions after which half of the simulated trials have found the effect."""
+    most_of_them: int | None
+    """Those after which 80 % have."""
+    nearly_all: int | None
+    """Those after which 95 % have."""
+    found: float
+    """The share that finds it within ``most`` sessions."""
+    most: int
+    runs: int

@@ -1,0 +1,82 @@
+"""The tables of trials: what was planned, what was measured, and every decision."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from karat.store import _sqlite_statements as sql
+
+Row = tuple[Any, ...]
+
+
+class TrialTables:
+    """The tables of trials in a store; what changes them belongs into a transaction of the store."""
+
+    def __init__(self, connection: sqlite3.Connection, rows: Callable[..., Iterator[Row]]) -> None:
+        self._connection, self._rows = connection, rows
+
+    def add(self, row: Row) -> bool:
+        """Add a trial that runs; return False if the feature has one that is not over.
+
+        A row has feature, upper and lower bound, least number of samples, threshold, settings and time.
+        """
+        try:
+            self._connection.execute(sql.INSERT_TRIAL, row)
+        except sqlite3.IntegrityError:
+            return False
+        return True
+
+    def all(self) -> list[Row]:
+        """Return all trials in the order in which they began."""
+        return list(self._rows(sql.SELECT_TRIALS))
+
+    def latest(self, feature: str) -> Row | None:
+        """Return the latest trial of a feature.
+
+        A row has key, feature, number, status, settings, version, looks, samples, started, updated and ended.
+        """
+        return next(self._rows(sql.SELECT_TRIAL, feature), None)
+
+    def add_batch(self, trial: int, batch: str, time: float, values: Iterable[tuple[str, float, int]]) -> bool:
+        """Add what was measured: series, value and count; return False if the batch is there already."""
+        if not self._connection.execute(sql.INSERT_BATCH, (trial, batch, time)).rowcount:
+            return False
+        self._connection.executemany(sql.ADD_TRIAL_VALUE, [(trial, *value) for value in values])
+        return True
+
+    def values(self, trial: int) -> dict[str, dict[float, int]]:
+        """Return how often each value was measured, by series."""
+        series: dict[str, dict[float, int]] = {}
+        for name, value, count in self._rows(sql.SELECT_TRIAL_VALUES, trial):
+            series.setdefault(name, {})[value] = count
+        return series
+
+    def count_look(self, trial: int) -> None:
+        """Count a look at a trial."""
+        self._connection.execute(sql.COUNT_LOOK, (trial,))
+
+    def set_samples(self, trial: int, samples: int, log_evidence: float, time: float) -> None:
+        """Record the number of samples and the evidence, for those who read the view of trials."""
+        self._connection.execute(sql.SET_SAMPLES, (trial, samples, log_evidence, time))
+
+    def move(self, trial: int, transition: Row, *, ended: float | None) -> bool:
+        """Move a trial to another status and record why; return False if its version is not the one before.
+
+        A transition has version, time, author, reason, status before and after, and evidence.
+        """
+        version, time, *_, after, _ = transition
+        done = self._connection.execute(sql.SET_STATUS, (trial, version - 1, after, time, ended))
+        if not done.rowcount:
+            return False
+        self._connection.execute(sql.INSERT_TRANSITION, (trial, *transition))
+        return True
+
+    def transitions(self, trial: int) -> list[Row]:
+        """Return the transitions of a trial, the oldest first."""
+        return list(self._rows(sql.SELECT_TRANSITIONS, trial))
+
+    def latest_run_of(self, feature: str, measure: str) -> Row | None:
+        """Return the run that was recorded last for a feature: id, outcome, and difference in a measure."""
+        return next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)

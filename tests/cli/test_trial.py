@@ -1,0 +1,134 @@
+"""``karat trial``: from start to decision on the command line, with its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.gate_project import main
+from karat.online.flags import change_flag, read_flags
+from karat.online.trials import read_transitions
+from karat.store import open_store
+
+WHO = ("--author", "ada", "--reason", "as planned")
+GOOD = {
+    "batch": "monday",
+    "differences": {
+        "RR@10": [[0.5, 20], [0.5, 20], [0, 110]],
+        "MustShowAll@10": [[0, 150]],
+        "unjudged": [[0, 150]],
+    },
+    "latencies": {"control": [[10, 150]], "treatment": [[11, 150]]},
+    "units": {"control": 150, "treatment": 150},
+}
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    change_flag("karat.db", "rerank", {"percent": 50}, author="ada", reason="canary")
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
+    code = main(("trial", *arguments))
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def record(capsys: pytest.CaptureFixture[str], batch: dict[str, object]) -> tuple[object, str, str]:
+    Path("batch.json").write_text(json.dumps(batch))
+    return call(capsys, "record", "rerank", "batch.json")
+
+
+def test_a_trial_from_start_to_graduation(capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes on until every condition is met: 4, then 0; and the flag is for everybody."""
+    assert "rerank, trial 1: running, continue" in call(capsys, "start", "rerank")[1]
+    assert record(capsys, GOOD) == (0, "monday: recorded\n", "")
+    assert record(capsys, GOOD)[1] == "monday: was recorded before, and counts once\n"
+    code, out, _ = call(capsys, "decide", "rerank", *WHO)
+    assert code == 4
+    assert out.startswith("the trial goes on\n")
+    assert "not met  corpus: no run on the golden set is recorded for the feature" in out
+    assert "met      latency: p95 11 ms, control 10 ms" in out
+    run = ("run-1", "shadow", "rerank", 5.0, "g", "s", 10, None, "", "pass", "{}")
+    value = ("run-1", "RR@10", "", 0.8, None, None, 10, "", 0.78, 0.02, 0.01, 1)
+    with open_store("karat.db", write=True) as store, store.transaction():
+        store.add_run(run, [value])
+    status = call(capsys, "status", "rerank")[1]
+    assert "40 wins, 110 ties, 0 losses; P(better) = 1.000" in status
+    assert "Looked at 3 times" in status
+    code, out, _ = call(capsys, "decide", "rerank", *WHO)
+    assert code == 0
+    assert "trial 1: running -> graduated; by ada: graduate: the treatment is better in RR@10" in out
+    assert read_flags("karat.db")["rerank"][0].percent == 100
+    assert call(capsys, "decide", "rerank", *WHO)[0] == 2, "it is over"
+    assert call(capsys, "list")[1].splitlines()[1].split()[:3] == ["rerank", "1", "graduated"]
+
+
+def test_a_harmful_treatment_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1, and the flag is off."""
+    options = ("--guardrail", "R@5", "--share", "control=1", "--share", "treatment=1", "--source", "interleaving")
+    call(capsys, "start", "rerank", *options)
+    record(capsys, {"batch": "b", "differences": {"R@5": [[-0.5, 40], [0, 60]]}})
+    code, out, _ = call(capsys, "decide", "rerank", "--json", *WHO)
+    outcome = json.loads(out)
+    assert (code, outcome["exit_code"], outcome["status"]["decision"]) == (1, 1, "harm-stop")
+    assert outcome["transition"]["evidence"]["reason"] == "the treatment is worse in R@5"
+    assert not read_flags("karat.db")["rerank"][0].enabled
+
+
+def test_by_hand_and_back(capsys: pytest.CaptureFixture[str]) -> None:
+    """Stopped, and opened again; JSON has the same."""
+    call(capsys, "start", "rerank")
+    assert "running -> rejected; by ada: as planned" in call(capsys, "stop", "rerank", *WHO)[1]
+    assert json.loads(call(capsys, "reopen", "rerank", "--json", *WHO)[1])["after"] == "running"
+    assert [move.after for move in read_transitions("karat.db", "rerank")] == ["rejected", "running"]
+    (trial,) = json.loads(call(capsys, "list", "--json")[1])["trials"]
+    assert (trial["status"], trial["version"]) == ("running", 3)
+
+
+def test_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """From a batch of earlier sessions; a small effect takes longer, and one that is too small is not found."""
+    Path("batch.json").write_text(
+        json.dumps({"batch": "b", "differences": {"RR@10": [[0.5, 10], [-0.5, 10], [0, 80]]}})
+    )
+    found = json.loads(call(capsys, "plan", "batch.json", "--json")[1])
+    later = json.loads(call(capsys, "plan", "batch.json", "--effect", "0.03", "--json")[1])
+    assert found["half"] < found["most_of_them"] < later["most_of_them"] < found["most"]
+    assert (found["sessions"], found["measure"]) == (100, "RR@10")
+    text = call(capsys, "plan", "batch.json", "--effect", "0.001", "--most", "100")[1]
+    assert "50 %                       over 100" in text
+    assert "has no differences in 'RR@5'" in call(capsys, "plan", "batch.json", "--measure", "RR@5")[2]
+    assert "cannot be simulated" in call(capsys, "plan", "batch.json", "--effect", "0.6")[2]
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({}, "is not a batch of observations: $: missing required field `batch`"),
+        ({"batch": "b", "extra": 1}, "unknown field `extra`"),
+        ({"batch": "b", "differences": {"RR@10": [[2, 1]]}}, "not between -1 and 1"),
+        ({"batch": "b", "differences": {"RR@10": [[0, -1]]}}, "a count of -1"),
+        ({"batch": "b", "differences": {"RR@5": [[0, 1]]}}, "'RR@5' is not in the plan"),
+        ({"batch": "b", "latencies": {"control": [[-5, 1]]}}, "never measured"),
+        ({"batch": "b", "units": {"control": -1}}, "negative"),
+    ],
+)
+def test_a_batch_that_is_refused(capsys: pytest.CaptureFixture[str], batch: dict[str, object], message: str) -> None:
+    """One message, exit code 2, and nothing counts."""
+    call(capsys, "start", "rerank")
+    code, out, err = record(capsys, batch)
+    assert (code, out) == (2, "")
+    assert message in err.replace("Object ", "$: ").replace("object ", "")
+    assert json.loads(call(capsys, "status", "rerank", "--json")[1])["samples"] == 0
+
+
+def test_what_else_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Features without a trial, a second one at once, shares that are no numbers."""
+    assert "no trial of 'rerank'" in call(capsys, "status", "rerank")[2]
+    assert call(capsys, "list")[1] == "karat.db has no trials; karat trial start begins one\n"
+    assert "is not a number" in call(capsys, "start", "rerank", "--share", "a=b")[2]
+    call(capsys, "start", "rerank")
+    assert call(capsys, "start", "rerank")[2] == "karat: a trial of 'rerank' is not over: stop it, or let it decide\n"

@@ -1,0 +1,267 @@
+"""Trials: from their start to a decision, by writers and deciders at once, with every condition of graduation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.core import InputError, MeasureError, UsageError
+from karat.online.flags import change_flag, read_flag_history, read_flags
+from karat.online.trials import (
+    Observations,
+    TrialPlan,
+    decide_trial,
+    judge_trial,
+    list_trials,
+    look_at_trial,
+    read_transitions,
+    record_batch,
+    reopen_trial,
+    start_trial,
+    stop_trial,
+)
+from karat.online.trials._judgment import CorpusRun
+from karat.stats.sequential import Decision, Tally
+from karat.store import open_store
+
+WHO: dict[str, Any] = {"author": "ada", "reason": "as planned"}
+PLAN = TrialPlan(feature="rerank", guardrails=("R@5",))
+BETTER, WORSE, SAME = (Tally.from_counts(counts) for counts in ({0.5: 40, 0: 110}, {-0.5: 40, 0: 110}, {0: 150}))
+GOOD = Observations(
+    differences={"RR@10": BETTER, "R@5": SAME, "MustShowAll@10": SAME, "unjudged": SAME},
+    latencies={"control": {10.0: 150}, "treatment": {11.0: 150}},
+    units={"control": 150, "treatment": 150},
+)
+CORPUS = CorpusRun(run="run-1", outcome="pass", delta=0.02)
+
+
+def change(seen: Observations, **differences: Tally) -> Observations:
+    return replace(seen, differences={**seen.differences, **differences})
+
+
+def unmet(seen: Observations, plan: TrialPlan = PLAN, corpus: CorpusRun | None = CORPUS) -> list[str]:
+    """Return the conditions that are not met; then nothing graduates."""
+    judged = judge_trial(plan, seen, corpus)
+    missing = [condition.name for condition in judged.conditions if not condition.met]
+    assert (judged.decision is Decision.GRADUATE) == (not missing)
+    return missing
+
+
+def test_a_better_treatment_graduates_if_every_condition_is_met() -> None:
+    """Improvement on the corpus, the test, no drop of must-show documents, latency; and fair, planned evidence."""
+    assert unmet(GOOD) == []
+    assert judge_trial(PLAN, GOOD, CORPUS).reason == "the treatment is better in RR@10, and every condition is met"
+
+
+def test_each_condition_alone_is_enough_to_refuse() -> None:
+    """Whatever is missing, worse or not measured."""
+    assert unmet(GOOD, corpus=None) == ["corpus"]
+    assert unmet(GOOD, corpus=replace(CORPUS, delta=0.0)) == ["corpus"]
+    assert unmet(GOOD, corpus=replace(CORPUS, delta=None)) == ["corpus"]
+    assert unmet(GOOD, corpus=replace(CORPUS, outcome="inconclusive")) == ["corpus"]
+    assert unmet(GOOD, replace(PLAN, least=151))[:1] == ["sequential"]
+    assert unmet(change(GOOD, **{"MustShowAll@10": Tally.from_counts({-1: 1, 0: 500})})) == ["must-show"]
+    assert unmet(change(GOOD, **{"MustShowAll@10": Tally()})) == ["must-show"]
+    assert unmet(replace(GOOD, latencies={"control": {10.0: 150}, "treatment": {12.0: 150}})) == ["latency"]
+    assert unmet(replace(GOOD, latencies={"control": {10.0: 150}, "treatment": {11.0: 99}})) == ["latency"]
+    assert unmet(replace(GOOD, latencies={})) == ["latency"]
+    assert unmet(change(GOOD, unjudged=Tally.from_counts({0.2: 50, 0: 100}))) == ["judged"]
+    assert unmet(change(GOOD, unjudged=Tally())) == ["judged"]
+    assert unmet(GOOD, replace(PLAN, source="clicks")) == ["judged"]
+    assert unmet(replace(GOOD, units={"control": 150, "treatment": 300})) == ["sample-ratio"]
+    assert unmet(replace(GOOD, units={})) == ["sample-ratio"]
+    assert unmet(change(GOOD, **{"R@5": Tally()})) == ["guardrails"]
+    one = Tally.from_counts({0: 1})
+    assert unmet(change(GOOD, **{"R@5": one, "MustShowAll@10": one})) == ["must-show", "guardrails"], "too few sessions"
+
+
+def test_interleaving_needs_neither_judgments_nor_groups() -> None:
+    """People saw both in one list."""
+    bare = Observations(differences={"RR@10": BETTER}, latencies=GOOD.latencies)
+    assert unmet(bare, replace(PLAN, source="interleaving", guardrails=(), must_show="")) == []
+
+
+def test_harm_stops_whatever_else_holds() -> None:
+    """In the deciding measure, or in a guardrail of a treatment that is better otherwise."""
+    for seen, where in ((change(GOOD, **{"RR@10": WORSE}), "RR@10"), (change(GOOD, **{"R@5": WORSE}), "R@5")):
+        judged = judge_trial(PLAN, seen, None)
+        assert (judged.decision, judged.reason) == (Decision.HARM, f"the treatment is worse in {where}")
+
+
+def record_improvement(path: Path) -> None:
+    """Record a run on the golden set that improved."""
+    run = ("run-1", "shadow", "rerank", 5.0, "g", "s", 10, None, "", "pass", "{}")
+    value = ("run-1", "RR@10", "", 0.8, None, None, 10, "", 0.78, 0.02, 0.01, 1)
+    with open_store(path, write=True) as store, store.transaction():
+        assert store.add_run(run, [value])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with a flag, a run that improved, and a trial that runs."""
+    path = tmp_path / "karat.db"
+    change_flag(path, "rerank", {"percent": 50}, **WHO)
+    record_improvement(path)
+    start_trial(path, PLAN)
+    return path
+
+
+def test_a_trial_from_its_start_to_its_graduation(path: Path) -> None:
+    """Looks are counted, the flag is for everybody, and the transition has its evidence; agent's view shows it."""
+    assert decide_trial(path, "rerank", **WHO).transition is None
+    assert record_batch(path, "rerank", "monday", GOOD)
+    status = look_at_trial(path, "rerank")
+    assert (status.decision, status.samples, status.looks, status.status) == ("graduate", 150, 3, "running")
+    assert list_trials(path).trials == (status,)
+    outcome = decide_trial(path, "rerank", **WHO)
+    done = outcome.transition
+    assert done is not None
+    assert (outcome.exit_code, outcome.status.status, outcome.status.version) == (0, "graduated", 2)
+    assert (done.before, done.after, done.version, done.author) == ("running", "graduated", 2, "ada")
+    assert done.evidence is not None
+    assert (done.evidence.measures, done.evidence.looks) == (status.measures, 4)
+    assert read_transitions(path, "rerank") == (done,)
+    assert read_flags(path)["rerank"][0].percent == 100
+    assert read_flag_history(path, "rerank")[-1].reason.startswith("graduate: the treatment is better in RR@10")
+    with pytest.raises(UsageError, match="is graduated, and not running"):
+        record_batch(path, "rerank", "tuesday", GOOD)
+    connection = sqlite3.connect(path)
+    (row,) = connection.execute("select status, sample_count, graduated_at is not null from eval_ab_tests")
+    connection.close()
+    assert row == ("graduated", 150, 1)
+
+
+@pytest.mark.parametrize(
+    ("tally", "after", "flag"),
+    [
+        (WORSE, "rejected", {"enabled": False, "percent": 50}),
+        (SAME, "rejected", {"enabled": True, "percent": 0}),
+        (Tally.from_counts({1 / 6: 30, 0: 220}), "paused", {"enabled": True, "percent": 50}),
+    ],
+    ids=["harm", "futile", "below"],
+)
+def test_what_becomes_of_the_flag(path: Path, tally: Tally, after: str, flag: dict[str, object]) -> None:
+    """Harm switches it off, futility ends the rollout, and what is too small waits for a person."""
+    record_batch(path, "rerank", "monday", Observations(differences={"RR@10": tally}))
+    outcome = decide_trial(path, "rerank", **WHO)
+    assert (outcome.status.status, outcome.exit_code) == (after, 4 if after == "paused" else 1)
+    now = read_flags(path)["rerank"][0]
+    assert {name: getattr(now, name) for name in flag} == flag
+
+
+def test_batches_add_up_once_whoever_sends_them(path: Path) -> None:
+    """Four writers send ten batches each, all of them twice: every session counts once."""
+    one = Observations(
+        differences={"RR@10": Tally.of([0.5, 0, -0.25])},
+        latencies={"control": {10.04: 1}, "treatment": {10.03: 1}},
+        units={"control": 2, "treatment": 1},
+    )
+
+    def send(writer: int) -> int:
+        batches = [f"{writer}-{number}" for number in range(10)] * 2
+        return sum(record_batch(path, "rerank", batch, one) for batch in batches)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(send, range(4))) == 40
+    with open_store(path) as store:
+        seen = Observations.from_series(store.trials.values(1))
+    assert seen.tally("RR@10") == Tally.from_counts({0.5: 40, 0: 40, -0.25: 40})
+    assert seen.latencies == {"control": {10.0: 40}, "treatment": {10.0: 40}}
+    assert seen.units == {"control": 80, "treatment": 40}
+
+
+def test_of_deciders_at_once_one_decides(path: Path) -> None:
+    """Eight decide at the same time: one transition, one change of the flag, and seven are told."""
+    record_batch(path, "rerank", "monday", GOOD)
+    start = threading.Barrier(8)
+
+    def decide(_: int) -> object:
+        start.wait()
+        try:
+            return decide_trial(path, "rerank", **WHO)
+        except UsageError:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(done is not None for done in pool.map(decide, range(8))) == 1
+    assert len(read_transitions(path, "rerank")) == 1
+    assert len(read_flag_history(path, "rerank")) == 2
+
+
+KILL = """
+import os, signal, sys
+from karat.online.trials import decide_trial
+from karat.store import TrialTables
+move = TrialTables.move
+def die(*arguments, **options):
+    move(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+TrialTables.move = die
+decide_trial(sys.argv[1], "rerank", author="a", reason="b")
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_in_a_transition_leaves_the_one_before(path: Path) -> None:
+    """Neither the trial nor the flag has moved, and the next one decides."""
+    record_batch(path, "rerank", "monday", GOOD)
+    process = subprocess.run([sys.executable, "-c", KILL, str(path)], env=dict(os.environ), check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert look_at_trial(path, "rerank").status == "running"
+    assert read_flags(path)["rerank"][0].percent == 50
+    assert decide_trial(path, "rerank", **WHO).transition is not None
+
+
+def test_decisions_of_people_and_back_again(path: Path) -> None:
+    """Stopped, opened again with all that was measured, stopped, and another trial: all of it is written down."""
+    record_batch(path, "rerank", "monday", Observations(differences={"RR@10": SAME}))
+    with pytest.raises(UsageError, match="is not over"):
+        start_trial(path, PLAN)
+    assert stop_trial(path, "rerank", author="bob", reason="budget").after == "rejected"
+    assert reopen_trial(path, "rerank", author="bob", reason="more budget").evidence is None
+    assert look_at_trial(path, "rerank").samples == 150
+    stop_trial(path, "rerank", author="bob", reason="no")
+    assert [move.after for move in read_transitions(path, "rerank")] == ["rejected", "running", "rejected"]
+    with pytest.raises(UsageError, match="is rejected already"):
+        stop_trial(path, "rerank", **WHO)
+    assert start_trial(path, PLAN).number == 2
+    with pytest.raises(UsageError, match="is running"):
+        reopen_trial(path, "rerank", **WHO)
+
+
+def test_what_is_refused(path: Path) -> None:
+    """Plans that make no sense, measurements that were not planned, and trials that do not exist."""
+    for fields, message in (
+        ({"feature": "a b"}, "key 'a b'"),
+        ({"source": "click"}, "did you mean 'clicks'"),
+        ({"least": 0}, "least=0"),
+        ({"measure": "R@5"}, "cannot be empty or a guardrail"),
+        ({"latency_ratio": 0.5}, "1 or more"),
+        ({"unjudged_margin": 2}, "a share"),
+        ({"shares": {"control": 1}}, "two or more variants"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            replace(PLAN, **fields)  # type: ignore[arg-type]
+    for unknown in ({"measure": "nDGC@3"}, {"guardrails": ("nDGC@3",)}, {"must_show": "nDGC@3"}):
+        with pytest.raises(MeasureError, match="did you mean 'ndcg'"):
+            start_trial(path, replace(PLAN, **{"feature": "other", **unknown}))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="'RR@5' is not in the plan of the trial"):
+        record_batch(path, "rerank", "x", Observations(differences={"RR@5": SAME}))
+    with pytest.raises(UsageError, match="variant 'treatmnt' is not in the plan"):
+        record_batch(path, "rerank", "x", Observations(units={"treatmnt": 1}))
+    with pytest.raises(UsageError, match="never measured"):
+        Observations(latencies={"control": {-1.0: 1}})
+    with pytest.raises(InputError, match="no trial of 'rerenk', did you mean 'rerank'"):
+        look_at_trial(path, "rerenk")
+    with pytest.raises(UsageError, match="an author and a reason"):
+        stop_trial(path, "rerank", author="", reason="x")
