@@ -8,13 +8,25 @@ import signal
 import struct
 import threading
 import zlib
+from mmap import mmap
 from pathlib import Path
 from types import FrameType
+from typing import cast
 
 import pytest
 
 from karat.online._journal import Journal
-from karat.online._segment import HEADER, Broken, erase, find_frame, frame_size, is_erased, read_frames, read_header
+from karat.online._segment import (
+    HEADER,
+    Broken,
+    Segment,
+    erase,
+    find_frame,
+    frame_size,
+    is_erased,
+    read_frames,
+    read_header,
+)
 
 
 def payloads(folder: Path) -> list[bytes]:
@@ -42,7 +54,7 @@ def test_a_frame_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
-    """Records are in order over several segments; the one after next is made in the background."""
+    """No record is lost between segments, whether the next one was made in the background or when it was needed."""
     journal = Journal(tmp_path, segment_bytes=2 * HEADER)
     records = [f"{number:0100}".encode() for number in range(100)]
     for record in records:
@@ -50,8 +62,41 @@ def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
         journal.keep()
     journal.close()
     assert len(list(tmp_path.glob("*.seg"))) >= 100 * frame_size(100) // HEADER
-    assert payloads(tmp_path) == records
+    assert sorted(payloads(tmp_path)) == records
     assert journal.dropped == {}
+
+
+def test_a_segment_made_ahead_is_used(tmp_path: Path) -> None:
+    """It is filled with zeros before, which harm neither its header nor what is written into it."""
+    journal = Journal(tmp_path, segment_bytes=2 * HEADER)
+    journal.append(b"first")
+    journal.make_spare()
+    assert len(list(tmp_path.glob("*.seg"))) == 2
+    journal.append(bytes(range(1, 250)) * 16)
+    journal.close()
+    assert len(list(tmp_path.glob("*.seg"))) == 2
+    assert payloads(tmp_path) == [b"first", bytes(range(1, 250)) * 16]
+
+
+def test_memory_is_prepared_only_while_records_come(tmp_path: Path) -> None:
+    """A host that is silent writes nothing to the disk; one that writes has pages ahead, within the segment."""
+    segment = Segment(tmp_path / "a.seg", 1 << 17)
+    spans: list[tuple[int, int]] = []
+
+    class Map:
+        def __len__(self) -> int:
+            return 1 << 17
+
+        def madvise(self, _: int, start: int, length: int) -> None:
+            spans.append((start, length))
+
+    real, segment.map = segment.map, cast("mmap", Map())
+    for end in (HEADER, HEADER + 5000, HEADER + 5000, (1 << 17) - 100):
+        segment.end = end
+        segment.prepare()
+    segment.map = real
+    segment.close()
+    assert spans == [(8192, 1 << 16), ((1 << 17) - 4096, 4096)]
 
 
 def test_threads_share_a_journal(tmp_path: Path) -> None:
@@ -114,11 +159,15 @@ def test_a_signal_in_the_middle_of_a_record(tmp_path: Path) -> None:
     """A handler may log, or raise: what was accepted before and after is there."""
     journal = Journal(tmp_path, segment_bytes=1 << 22)
     inside: list[bytes] = []
+    handling = threading.Lock()
 
     def handle(_: int, frame: FrameType | None) -> None:
+        if not handling.acquire(blocking=False):  # a slow machine: the next signal came while one was handled
+            return
         record = b"inside %d" % len(inside)
         assert journal.append(record)
         inside.append(record)
+        handling.release()
         if len(inside) % 2 and frame and Path(frame.f_code.co_filename).name in ("_journal.py", "_segment.py"):
             raise KeyboardInterrupt
 
@@ -166,3 +215,45 @@ def test_an_erased_payload_has_a_good_checksum(tmp_path: Path) -> None:
     assert is_erased(first)
     assert second == b"public"
     journal.close()
+
+
+@pytest.mark.parametrize("noticed", ["in the background", "when it is full", "at the end"])
+def test_a_segment_that_somebody_removes_is_written_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, noticed: str
+) -> None:
+    """What is in memory is not lost with the folder, nor what comes later; it is counted, as older ones may be gone."""
+    folder = tmp_path / "journal"
+    journal = Journal(folder, segment_bytes=2 * HEADER, sync=1000)
+    records = [f"{number:0100}".encode() for number in range(60)]
+    for record in records[:20]:
+        assert journal.append(record)
+    (tmp_path / "journal").rename(tmp_path / "elsewhere")
+    assert journal.append(records[20])
+    if noticed == "in the background":
+        journal.keep()
+        assert payloads(folder) == records[:21]
+    if noticed != "at the end":
+        for record in records[21:]:
+            assert journal.append(record)
+    journal.close()
+    assert sorted(payloads(folder)) == records[: 21 if noticed == "at the end" else None]
+    headers = [read_header(path.read_bytes()) for path in folder.glob("*.seg")]
+    assert [header.dropped for header in headers if header is not None and header.dropped] == [{"removed": 1}]
+    assert "removed under a running host" in caplog.text
+    assert journal.dropped == {}
+
+
+def test_a_segment_that_cannot_be_written_again_is_counted(tmp_path: Path) -> None:
+    """If nothing can be written where the folder was, its records are lost, and counted one by one."""
+    folder = tmp_path / "journal"
+    journal = Journal(folder, sync=1000)
+    for _ in range(3):
+        assert journal.append(b"record")
+    journal.hold()  # or the journal's own thread may make the folder again in between
+    folder.rename(tmp_path / "elsewhere")
+    folder.write_text("in the way")
+    journal.release()
+    journal.keep()
+    assert journal.append(b"record"), "there may be room again before the end"
+    journal.close()
+    assert journal.dropped == {"disk": 4}
