@@ -108,11 +108,11 @@ def _aside(parent: Path, make: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
         place = parent / f".karat-{secrets.token_hex(8)}.tmp"
         with _remove_on_signals(place):
             try:
-                made = make(place)
+                handle = make(place)
             except FileExistsError:
                 continue
             try:
-                yield place, made
+                yield place, handle
             finally:
                 _remove(place)
             return

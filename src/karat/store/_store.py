@@ -177,7 +177,7 @@ class Store:
     def times(self, since: float | None, until: float | None) -> tuple[float | None, float | None]:
         """Return the times of the first and the last query of a span of time."""
         ((first,),), ((last,),) = (
-            self._rows(one, *_span(since, until)) for one in (traffic_sql.FIRST_TIME, traffic_sql.LAST_TIME)
+            self._rows(statement, *_span(since, until)) for statement in (traffic_sql.FIRST_TIME, traffic_sql.LAST_TIME)
         )
         return first, last
 
