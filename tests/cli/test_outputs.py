@@ -93,6 +93,11 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
         ["live.db.journal/new.html", "live.db-wal"],
     ),
+    ("shadow gate", "--html"): (
+        ["shadow", "gate", "live.db", ".", "--html"],
+        ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
+        ["live.db.journal/new.html", "live.db-wal"],
+    ),
     ("eval", "--output"): (["eval", ".", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--output"): (["check", ".", "--no-report", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--reports"): (["check", ".", "--reports"], ["docs", "set"], ["docs/new", "set/new"]),
@@ -172,7 +177,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     accept(folder, run)
     with online.open(folder / "live.db") as log:
         log.record("Where is the pool?", [("d01", 1.0)])
-        draft = ShadowDraft("s1", 1.5, "Where is the pool?", "rerank")
+        draft = ShadowDraft("s1", 1.5, "rerank", "What of 01?")
         draft.control, draft.treatment = ("d01",), ("d02",)
         log.write(draft)
     online.ingest(folder / "live.db")
