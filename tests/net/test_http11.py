@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,6 +55,11 @@ Outcome = tuple[int, list[tuple[bytes, bytes]], bytes, bool] | None
 """Status, headers, body, and whether the connection can be used again; None for a response that is refused."""
 
 
+def fold(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers with one blank for many, as there may be where a line goes on in the next."""
+    return [(name, b" ".join(value.split())) for name, value in headers if name not in FRAMING]
+
+
 def read(pieces: list[bytes]) -> Outcome:
     connection = Connection(Script(pieces), httpcore2, 9.0)
     try:
@@ -62,8 +67,7 @@ def read(pieces: list[bytes]) -> Outcome:
         body = b"".join(response.body)
     except httpcore2.RemoteProtocolError:
         return None
-    headers = [header for header in response.headers if header[0] not in FRAMING]
-    return response.status, headers, body, connection.release()
+    return response.status, fold(response.headers), body, connection.release()
 
 
 def read_by_h11(data: bytes) -> Outcome:
@@ -90,7 +94,7 @@ def read_by_h11(data: bytes) -> Outcome:
         return None
     assert head is not None
     reusable = machine.their_state is h11.DONE and not machine.trailing_data[0] and not ended
-    return head.status_code, [header for header in head.headers if header[0] not in FRAMING], body, reusable
+    return head.status_code, fold(head.headers), body, reusable
 
 
 WHOLE = [
@@ -117,6 +121,7 @@ BROKEN = [
     b"ICY 200 OK\r\n\r\n",
     OK + b"Content-Length: 3\r\n\r\n{}",
     OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}}",
+    OK + b"Content-Length:\r\n\r\n{}",
     OK + b"Content-Length: -2\r\n\r\n{}",
     OK + b"Content-Length: 0x2\r\n\r\n{}",
     OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
@@ -154,10 +159,11 @@ def test_damaged_responses(data: bytes, draw: st.DataObject) -> None:
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(damaged)), max_size=3)))
     pieces = [bytes(damaged[a:b]) for a, b in zip([0, *cuts], [*cuts, len(damaged)], strict=True)]
     outcome = read(pieces)
-    if outcome is not None:
+    if outcome is not None and outcome[0] != 101:  # after which h11 reads nothing
         expected = read_by_h11(bytes(damaged))
         assert expected is not None
         assert outcome[:3] == expected[:3]
+        assert not outcome[3] or expected[3]
 
 
 def test_a_head_has_an_end() -> None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 _BLOCK = 1 << 16
 _LONGEST = 100 * 1024
 """Bytes of the head of a response, and of the lines around a chunk; httpcore2 has the same limit."""
+_CHUNK_END = re.compile(rb"\r\n")
 _LINE_END = re.compile(rb"\r?\n")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\x00-\x08\x0a-\x1f\x7f]*))?")
 _NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _BREAK = re.compile(rb"[\x00\x0a-\x0d]")
 _LENGTH = re.compile(rb"[0-9]{1,20}")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?[ \t]*")
 _WITHOUT_BODY = (101, 204, 304)
 _IDLE = 5.0
 """Seconds after which a connection is not used again: what is between it and the service may have forgotten it."""
@@ -80,11 +81,16 @@ def parse_head(data: bytes) -> Head:
     match = _STATUS.fullmatch(first)
     if match is None:
         raise BadResponse(f"illegal status line: {first[:80]!r}")
+    return Head(int(match[2]), match[3] or b"", int(match[1]), parse_headers(lines))
+
+
+def parse_headers(lines: Iterable[bytes]) -> Headers:
+    """Return the headers in lines. One that begins with a blank goes on with the header before."""
     headers: Headers = []
     for line in lines:
         if line[:1] in (b" ", b"\t") and headers:  # the header before goes on
             name, value = headers.pop()
-            value = value + b" " + line.strip(b" \t")
+            value = (value + b" " + line.strip(b" \t")).strip(b" \t")
         else:
             name, colon, value = line.partition(b":")
             if not colon or _NAME.fullmatch(name) is None:
@@ -93,24 +99,23 @@ def parse_head(data: bytes) -> Head:
         if _BREAK.search(value):
             raise BadResponse(f"illegal header value of {name[:80]!r}")
         headers.append((name, value))
-    return Head(int(match[2]), match[3] or b"", int(match[1]), headers)
+    return headers
 
 
 def find_length(head: Head) -> int | None:
     """Return how many bytes the body has: -1 if it comes in chunks, None if it ends with the connection."""
+    given = [value for name, value in head.headers if name == b"content-length"]
+    lengths = {part.strip() for value in given for part in value.split(b",")}
+    if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+        raise BadResponse("bad Content-Length")
+    encodings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]
+    if encodings not in ([], [b"chunked"]):
+        raise BadResponse(f"only chunked is known as Transfer-Encoding, not {encodings!r:.80}")
     if head.status in _WITHOUT_BODY:
         return 0
-    if encoding := join_values(head.headers, b"transfer-encoding"):
-        if encoding.lower() != b"chunked":
-            raise BadResponse(f"only chunked is known as Transfer-Encoding, not {encoding[:80]!r}")
+    if encodings:
         return -1
-    lengths = {part.strip() for part in join_values(head.headers, b"content-length").split(b",")}
-    if lengths == {b""}:
-        return None
-    (length,) = lengths if len(lengths) == 1 else (b"",)
-    if _LENGTH.fullmatch(length) is None:
-        raise BadResponse("bad Content-Length")
-    return int(length)
+    return int(lengths.pop()) if lengths else None
 
 
 class Connection:
@@ -240,7 +245,7 @@ class Connection:
 
     def _read_chunks(self) -> Iterator[bytes]:
         while True:
-            line = self._read_until(_LINE_END)
+            line = self._read_until(_CHUNK_END)
             match = _CHUNK.fullmatch(line)
             if match is None:
                 raise BadResponse(f"illegal chunk header: {line[:80]!r}")
@@ -248,7 +253,11 @@ class Connection:
             if length == 0:
                 break
             yield from self._read_exactly(length)
-            if self._read_until(_LINE_END):
+            if self._read_until(_CHUNK_END):
                 raise BadResponse("a chunk that is longer than it says")
-        while self._read_until(_LINE_END):  # trailers, which nobody needs
-            pass
+        size, trailers = 0, []
+        while line := self._read_until(_LINE_END):
+            trailers.append(line)
+            if (size := size + len(line)) > _LONGEST:
+                raise BadResponse(f"trailers of more than {_LONGEST:,} bytes")
+        parse_headers(trailers)  # nobody needs them, but they have to be some
