@@ -9,6 +9,7 @@ from karat.online.shadow._limits import Limits
 from karat.online.shadow._wrapper import Shadow
 
 if TYPE_CHECKING:
+    from karat.online.shadow._gate import gate_shadow
     from karat.online.shadow._replay import Replayed, list_golden, list_logged, read_queries, replay
     from karat.online.shadow._report import MEASURES, report_runs, report_shadow
 
@@ -20,6 +21,7 @@ __all__ = [
     "LoggedShadow",
     "Replayed",
     "Shadow",
+    "gate_shadow",
     "list_golden",
     "list_logged",
     "read_queries",
@@ -30,6 +32,7 @@ __all__ = [
 
 # Imported on first use: a host that only has a shadow needs none of it.
 _HOME = {
+    "gate_shadow": "_gate",
     **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
     **dict.fromkeys(("MEASURES", "report_runs", "report_shadow"), "_report"),
 }
