@@ -1,6 +1,6 @@
 """Documents that a script edits, and that therefore knows where every block went: the truth that a table is held to.
 
-A document is a list of paragraphs, and a block is a paragraph. The script moves lists of words about; it aligns nothing.
+A document is a list of paragraphs, and a block is a paragraph. The script moves lists of words about, and aligns none.
 """
 
 from __future__ import annotations

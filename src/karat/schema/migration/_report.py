@@ -31,7 +31,7 @@ class MigratedDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     blocks: Count
     mapped: Count
     drift: Annotated[
-        float | None, Meta(ge=0, description="Mean drift of redirected bytes, as a share of the text; null if unknown.")
+        float | None, Meta(description="Mean drift of redirected bytes, as a share of the text; null if unknown.")
     ]
 
 
