@@ -71,7 +71,16 @@ def test_what_a_person_confirms_and_how_many_are_enough(capsys: pytest.CaptureFi
 def test_chunks_of_a_project_and_of_another_chunker(capsys: pytest.CaptureFixture[str]) -> None:
     """The same documents cut in two ways: --cut for both, --new-cut for the second."""
     code, out, _ = call(
-        capsys, "blocks", "v1", "v1", "--cut", "sentence,size=60,overlap=0", "--new-cut", "sentence,size=20,overlap=0", "--least", "1"
+        capsys,
+        "blocks",
+        "v1",
+        "v1",
+        "--cut",
+        "sentence,size=60,overlap=0",
+        "--new-cut",
+        "sentence,size=20,overlap=0",
+        "--least",
+        "1",
     )
     assert code == 0
     assert "split" in out

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from karat.core import Citation, Hit, InputError, Provenance, Trace, UsageError
+from karat.core import Answer, Citation, Hit, InputError, Provenance, Trace, UsageError
 from karat.migration import Cited, ShadowedQuery, Targets, judge_rollout, map_blocks, read_shadowed
+from karat.online.shadow import Replayed, replay
 from karat.runs import RunWriter
 from migration.editing import make_edition
 
@@ -145,3 +147,35 @@ def test_run_files_of_both_indexes(tmp_path: Path) -> None:
     other = write_run(tmp_path / "other.jsonl", [Trace(query="q9", text="?")])
     with pytest.raises(InputError, match="answers none of the queries"):
         read_shadowed(control, other)
+
+
+def test_shadow_runs_of_a_store(tmp_path: Path) -> None:
+    """Both systems are asked for real: the same text under another id is identical, a failure and a list are not."""
+    store = tmp_path / "karat.db"
+
+    def answer(blocks: dict[str, str]) -> Callable[[str, int], object]:
+        def call(query: str, k: int) -> object:
+            if query == "fails" and blocks["bed"] == "n3":
+                raise RuntimeError("no index")
+            if query == "lists":
+                return ["d"]
+            hit = Hit(blocks.get(query, blocks["bed"]), 1.0, "d")
+            return Answer("yes", citations=[Citation(hit.id, "d")], hits=[hit])
+
+        return call
+
+    queries = [Replayed(id=text, text=text) for text in ("bed", "lamp", "fails", "lists")]
+    replay(queries, answer({"bed": "b3"}), answer({"bed": "n3", "lamp": "n4"}), feature="index-v2", store=store)
+    asked = read_shadowed(store)
+    report = judge_rollout(TABLE, asked, targets=Targets(least=1))
+    assert {row.query: (row.lost, row.added) for row in report.mismatches if not row.reason} == {
+        "lamp": (("b3",), ("n4",))
+    }
+    reasons = {row.query: row.reason for row in report.mismatches if row.reason}
+    assert reasons["lists"] == "the record has no answers of both systems, only lists of documents"
+    assert "no index" in reasons["fails"]
+    assert (
+        judge_rollout(TABLE, read_shadowed(store, hits=1, feature="index-v2"), targets=Targets(least=1)).identical == 1
+    )
+    with pytest.raises(UsageError, match="no feature 'index-v3'"):
+        read_shadowed(store, feature="index-v3")

@@ -17,5 +17,5 @@ _VERBS = {
 def command() -> None:
     """Follow block ids into an index that was made anew: where each block went, and with it citations and judgments.
 
-    Example: karat migrate blocks documents-v1 documents-v2 -o moves.jsonl
+    Example: karat migrate blocks documents-v1 documents-v2
     """

@@ -21,6 +21,7 @@ _SHOWN = 10
 @click.argument("table")
 @click.argument("control")
 @click.argument("treatment", required=False, default="")
+@click.option("--feature", default="", metavar="NAME", help="Of a store: what was tried.  [default: the only one]")
 @click.option("--hits", type=click.IntRange(min=1), metavar="K", help="Compare the first K hits instead of citations.")
 @click.option(
     "--least", type=click.IntRange(min=1), default=200, show_default=True,
@@ -29,12 +30,19 @@ _SHOWN = 10
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
-    context: click.Context, table: str, control: str, treatment: str, hits: int | None, least: int, as_json: bool
+    context: click.Context,
+    table: str,
+    control: str,
+    treatment: str,
+    feature: str,
+    hits: int | None,
+    least: int,
+    as_json: bool,
 ) -> None:
     """Compare what the old index (CONTROL) and the new one (TREATMENT) cite for the same queries, through TABLE.
 
-    CONTROL and TREATMENT are run files. Without TREATMENT, CONTROL is a JSONL file with query, control and treatment,
-    the ids that each side cites. A block may have its former ids as id_prev.
+    CONTROL and TREATMENT are run files. Without TREATMENT, CONTROL is a store with shadow runs, or a JSONL file with
+    query, control and treatment, the ids that each side cites. A block may have its former ids as id_prev.
 
     The new index may get its first traffic if at most 2 % of the queries differ and everything that is cited has a
     place in it: exit code 0; 1 if not, and 4 if there are too few queries.
@@ -46,7 +54,7 @@ def command(
 
     report = migration.judge_rollout(
         migration.read_table(table),
-        migration.read_shadowed(control, treatment, hits=hits),
+        migration.read_shadowed(control, treatment, hits=hits, feature=feature),
         targets=migration.Targets(least=least),
         control=control,
         treatment=treatment or control,

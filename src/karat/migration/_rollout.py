@@ -10,15 +10,20 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from karat.core import InputError, Run, Trace, UsageError
-from karat.files import Reading, Row
+from karat.files import Reading, Row, open_file
 from karat.migration._redirects import Redirects
 from karat.migration._targets import Targets, judge_share
 from karat.schema.migration import CitationMismatch, MigrationCheck, MigrationTable, RolloutReport
 from karat.stats.clicks import exact_interval
 
+if TYPE_CHECKING:
+    from karat.online.shadow import LoggedShadow
+
 CANARY_PERCENT = 5.0
+_SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +46,20 @@ class ShadowedQuery:
 
 
 def read_shadowed(
-    control: str | os.PathLike[str], treatment: str | os.PathLike[str] = "", *, hits: int | None = None
+    control: str | os.PathLike[str],
+    treatment: str | os.PathLike[str] = "",
+    *,
+    hits: int | None = None,
+    feature: str = "",
 ) -> tuple[ShadowedQuery, ...]:
     """Return what two indexes cite: two run files of the same queries, or one file with records of both.
 
     A record has ``query``, and ``control`` and ``treatment``, each a list of ids or of objects with ``id`` and perhaps
     ``document`` and ``id_prev``. Of run files, the citations of answers are compared, or with ``hits`` that many hits.
+    The one file may also be a store with shadow runs, of which ``feature`` names those to compare.
     """
+    if not os.fspath(treatment) and _is_store(Path(control)):
+        return _read_store(control, feature, hits)
     if not os.fspath(treatment):
         return _read_records(Path(control))
     from karat.runs import read_run_file
@@ -92,6 +104,33 @@ def _pair(question: Question, old: Side | None, new: Side | None) -> ShadowedQue
         treatment=new[0] if new else (),
         error="; ".join(problems),
     )
+
+
+def _is_store(path: Path) -> bool:
+    if not path.is_file():  # whoever reads it says what is wrong with it
+        return False
+    with open_file(path) as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _read_store(store: str | os.PathLike[str], feature: str, hits: int | None) -> tuple[ShadowedQuery, ...]:
+    from karat.online import read_log
+    from karat.online.shadow import choose_feature
+
+    with read_log(store) as log:
+        name = choose_feature(feature, log.shadow_features(), os.fspath(store))
+        return tuple(_read_shadow(run, hits) for run in log.shadow_runs(name, None, None))
+
+
+def _read_shadow(run: LoggedShadow, hits: int | None) -> ShadowedQuery:
+    problem = "" if run.status == "answered" else run.error or run.status
+    if not problem and None in run.answers:
+        problem = "the record has no answers of both systems, only lists of documents"
+    sides: list[tuple[Cited, ...]] = []
+    for answer in run.answers:
+        parts = () if answer is None else answer.citations if hits is None else answer.hits[:hits]
+        sides.append(tuple(Cited(id=part.block or part.id, document=part.document) for part in parts))
+    return ShadowedQuery(query=run.query or run.text, control=sides[0], treatment=sides[1], error=problem)
 
 
 def _read_records(path: Path) -> tuple[ShadowedQuery, ...]:

@@ -195,5 +195,13 @@ create table transitions (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP)
+_ORIGINS = """
+alter table queries add column build text not null default '';
+alter table queries add column index_hash text not null default '';
+alter table queries add column normaliser text not null default '';
+alter table queries add column flags text not null default '{}';
+alter table shadow_runs add column answers text not null default '[null,null]';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP, _ORIGINS)
 """The steps in their order; the number of a store is how many it has taken."""

@@ -9,8 +9,9 @@ from karat.online.shadow._limits import Limits
 from karat.online.shadow._wrapper import Shadow
 
 if TYPE_CHECKING:
+    from karat.online.shadow._gate import gate_shadow
     from karat.online.shadow._replay import Replayed, list_golden, list_logged, read_queries, replay
-    from karat.online.shadow._report import MEASURES, report_runs, report_shadow
+    from karat.online.shadow._report import MEASURES, choose_feature, report_runs, report_shadow
 
 __all__ = [
     "CLASSES",
@@ -20,6 +21,8 @@ __all__ = [
     "LoggedShadow",
     "Replayed",
     "Shadow",
+    "choose_feature",
+    "gate_shadow",
     "list_golden",
     "list_logged",
     "read_queries",
@@ -30,8 +33,9 @@ __all__ = [
 
 # Imported on first use: a host that only has a shadow needs none of it.
 _HOME = {
+    "gate_shadow": "_gate",
     **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
-    **dict.fromkeys(("MEASURES", "report_runs", "report_shadow"), "_report"),
+    **dict.fromkeys(("MEASURES", "choose_feature", "report_runs", "report_shadow"), "_report"),
 }
 
 
