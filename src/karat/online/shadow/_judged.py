@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from karat.schema.shadow import ShadowJudged, ShadowMeasure
 from karat.stats import paired_t
 from karat.text import folded
 
+UNJUDGED = "unjudged"
 _COUNTED = (ANSWERED, FAILED, TIMEOUT)
 
 
@@ -45,6 +47,47 @@ def judge_runs(
         failed=len(pairs.failed),
         measures=tuple(pairs.compare(list(measures))) if asked else (),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuery:
+    """A query that was asked, and the documents that came back."""
+
+    text: str
+    documents: tuple[str, ...]
+    failed: bool = False
+
+
+def score_lists(
+    queries: Mapping[str, AnsweredQuery], golden: GoldenSet, measures: Sequence[str], k: int = 10
+) -> dict[str, dict[str, float]]:
+    """Return the scores of the lists whose query a golden set has, in the same words, by the caller's id and measure.
+
+    A measure that is not defined for a query is left out; ``unjudged`` is the share of the first k documents without a
+    judgment. A query that failed has returned nothing.
+    """
+    known = _index_queries(golden)
+    names = {key: name for key, asked in queries.items() if (name := known.get(folded(asked.text)))}
+    if not names:
+        return {}
+    lists = {key: () if queries[key].failed else queries[key].documents for key in names}
+    failed = frozenset(key for key in names if queries[key].failed)
+    scores = score_hits(_name_by_run(golden, names), _to_hits(lists), list(measures), failed=failed)
+    grades, values = golden.qrels(), {key: dict[str, float]() for key in names}
+    for row, key in enumerate(scores.queries):
+        own = zip(measures, scores.values[row].tolist(), strict=True)
+        values[key] |= {measure: value for measure, value in own if not math.isnan(value)}
+    for key, name in names.items():
+        shown = lists[key][:k]
+        values[key][UNJUDGED] = sum(document not in grades[name] for document in shown) / len(shown) if shown else 0.0
+    return values
+
+
+def _to_hits(lists: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    return {
+        key: make_hits(list(names), [float(len(names) - rank) for rank in range(len(names))], list(names))
+        for key, names in lists.items()
+    }
 
 
 def _index_queries(golden: GoldenSet) -> dict[str, str]:
@@ -91,11 +134,7 @@ class _Pairs:
         measures: list[str],
         failed: frozenset[str] = frozenset(),
     ) -> Scores:
-        hits = {
-            key: make_hits(list(names), [float(len(names) - rank) for rank in range(len(names))], list(names))
-            for key, names in lists.items()
-        }
-        return score_hits(self.own, hits, measures, bounds=True, others=others, failed=failed)
+        return score_hits(self.own, _to_hits(lists), measures, bounds=True, others=others, failed=failed)
 
     def _compare(self, before: Scores, after: Scores, column: int) -> ShadowMeasure:
         assert before.bounds is not None
