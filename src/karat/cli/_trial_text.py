@@ -43,7 +43,7 @@ def status_text(status: TrialStatus) -> str:
     lines += map(_log_text, status.logs)
     if status.not_from_log:
         lines.append(
-            f"{status.not_from_log:,} of {status.samples:,} differences are not from the log: nobody checked them"
+            f"{status.not_from_log:,} of {status.samples:,} differences are not from the log: nothing has checked them"
         )
     lines.append(f"Looked at {status.looks:,} times: that changes nothing")
     return "\n".join(lines)

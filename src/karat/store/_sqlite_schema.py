@@ -195,6 +195,14 @@ create table transitions (
 );
 """
 
+_ORIGINS = """
+alter table queries add column build text not null default '';
+alter table queries add column index_hash text not null default '';
+alter table queries add column normaliser text not null default '';
+alter table queries add column flags text not null default '{}';
+alter table shadow_runs add column answers text not null default '[null,null]';
+"""
+
 _TRIAL_LOGS = """
 create table stores (id text not null);
 insert into stores values (lower(hex(randomblob(16))));
@@ -213,5 +221,13 @@ create table trial_logs (
 """
 """Counts by the hour in which a session ended, for pictures; and how far each log was read, by the id of its store."""
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP, _TRIAL_LOGS)
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES + _VIEWS,
+    _FLAGS,
+    _SHADOW_RUNS,
+    _TRIALS,
+    _sqlite_traffic.STEP,
+    _ORIGINS,
+    _TRIAL_LOGS,
+)
 """The steps in their order; the number of a store is how many it has taken."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 QUERY_COLUMNS = (
     "id", "time", "text", "session", "user", "intent", "mode", "tool", "hits", "channels", "stages", "weights",
     "answer", "citations", "error", "latency", "system", "weight", "trace", "quality", "attributes", "count",
+    "build", "index_hash", "normaliser", "flags",
 )  # fmt: skip
 EVENT_COLUMNS = (
     "id", "time", "kind", "session", "user", "query", "document", "rank", "value", "weight", "attributes",
@@ -13,6 +14,7 @@ SHADOW_COLUMNS = (
     "id", "time", "feature", "text", "session", "user", "query", "control", "treatment", "control_latency",
     "treatment_latency", "status", "error", "k", "weight", "source", "lists", "systems", "attributes", "difference",
     "rbo", "overlap", "rank_correlation", "top_changed", "order_differences",
+    "answers",
 )  # fmt: skip
 
 

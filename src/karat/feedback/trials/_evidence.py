@@ -11,7 +11,7 @@ from karat.feedback._rebuild import rebuild_sessions
 from karat.feedback._sessions import AskedQuery, Session
 from karat.feedback.trials._outcomes import measure_behaviour
 from karat.online import LoggedEvent, LoggedQuery, Record
-from karat.online.interleaving import ARMS, TEAMS, Interleaved, compare_session
+from karat.online.interleaving import TEAMS, Interleaved, compare_session
 from karat.online.shadow import AnsweredQuery, LoggedShadow
 from karat.online.trials import TrialPlan, is_behavioural
 
@@ -59,12 +59,12 @@ def describe_session(session: Session, variant: str, measures: Iterable[str]) ->
 
 def is_assigned(record: object, plan: TrialPlan) -> bool:
     """Return whether a record says which variant a session got."""
-    return isinstance(record, LoggedQuery) and _find(record, ARMS, plan.feature) is not None
+    return isinstance(record, LoggedQuery) and plan.feature in record.flags
 
 
 def _find_arm(query: LoggedQuery, plan: TrialPlan) -> str | None:
-    arm = _find(query, ARMS, plan.feature)
-    if arm is None or (isinstance(arm, str) and arm in plan.planned):
+    arm = query.flags.get(plan.feature)
+    if arm is None or arm in plan.planned:
         return arm
     raise Unreadable
 
@@ -72,7 +72,7 @@ def _find_arm(query: LoggedQuery, plan: TrialPlan) -> str | None:
 def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatment: str) -> Evidence:
     """Return what a session says that saw both systems in one list."""
     (session,) = _rebuild(records)
-    noted = [(asked, _find(asked.query, TEAMS, plan.feature)) for asked in session.queries]
+    noted = [(asked, _find_teams(asked.query, plan.feature)) for asked in session.queries]
     shown = [(asked, teams) for asked, teams in noted if teams is not None]
     pages = [_to_page(asked, teams, (control, treatment)) for asked, teams in shown]
     queries = [asked.query for asked, _ in shown]
@@ -88,7 +88,7 @@ def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatme
 
 def is_interleaved(record: object, plan: TrialPlan) -> bool:
     """Return whether a record is a query with a list of both systems."""
-    return isinstance(record, LoggedQuery) and _find(record, TEAMS, plan.feature) is not None
+    return isinstance(record, LoggedQuery) and _find_teams(record, plan.feature) is not None
 
 
 def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[Interleaved, set[str]]:
@@ -123,9 +123,9 @@ def _rebuild(records: Sequence[Record]) -> list[Session]:
     return list(rebuild_sessions(queries, events, idle=float("inf")))
 
 
-def _find(query: LoggedQuery, attribute: str, feature: str) -> Any:
-    """Return what a query says about a feature; None if it says nothing."""
-    noted = query.attributes.get(attribute)
+def _find_teams(query: LoggedQuery, feature: str) -> Any:
+    """Return whose each document is, in a list of a feature's trial; None in another list."""
+    noted = query.attributes.get(TEAMS)
     return noted.get(feature) if isinstance(noted, Mapping) else None
 
 

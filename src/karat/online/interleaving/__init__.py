@@ -2,6 +2,6 @@
 
 from karat.online.interleaving._credit import compare_session
 from karat.online.interleaving._draft import Interleaved, interleave
-from karat.online.interleaving._logging import ARMS, TEAMS, log_interleaved
+from karat.online.interleaving._logging import TEAMS, log_interleaved
 
-__all__ = ["ARMS", "TEAMS", "Interleaved", "compare_session", "interleave", "log_interleaved"]
+__all__ = ["TEAMS", "Interleaved", "compare_session", "interleave", "log_interleaved"]

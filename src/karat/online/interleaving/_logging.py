@@ -1,4 +1,4 @@
-"""What a log has to know of a trial: which variant a session got, or whose each document of a list is."""
+"""What a log has to know of a list: whose each document of it is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 from karat.online._asked import Asked
 from karat.online.interleaving._draft import Interleaved
 
-ARMS = "arms"
-"""The attribute of a query that has the variant that it got, by feature."""
 TEAMS = "teams"
 """The attribute of a query that has the team of each of its documents, by feature."""
 

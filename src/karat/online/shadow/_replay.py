@@ -155,6 +155,7 @@ class _Asking:
             outcomes[side] = self._ask(side, draft)
         control, treatment = outcomes[0], outcomes[1]
         draft.control, draft.control_latency = control.ids, control.latency
+        draft.answers = control.answer, treatment.answer if control.status == ANSWERED else None
         if control.status == ANSWERED:
             draft.treatment, draft.treatment_latency = treatment.ids, treatment.latency
             draft.status, draft.error = treatment.status, treatment.error
