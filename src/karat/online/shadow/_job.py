@@ -124,6 +124,7 @@ def mirror_answer(result: Any, k: int) -> MirroredAnswer | None:
         text, citations, hits, refused = result.text, result.citations, result.hits, result.refused
     else:
         return None
+    hits = getattr(hits, "hits", hits)  # karat's own pipeline has its timings around them
     if isinstance(hits, Mapping):
         hits = list(hits.items())
     listed = [_make_part(hit) for hit in islice(hits, DEPTH)] if isinstance(hits, Sequence) else []

@@ -51,10 +51,13 @@ def list_logged(
                 yield Replayed(id=query.id, text=query.text, session=query.session, user=query.user)
 
 
-def list_golden(golden: GoldenSet) -> Iterator[Replayed]:
-    """Yield the queries of a golden set."""
+def list_golden(golden: GoldenSet, *, paraphrases: bool = False) -> Iterator[Replayed]:
+    """Yield the queries of a golden set; with ``paraphrases`` in all of their wordings."""
     for query in golden.queries:
         yield Replayed(id=query.id, text=query.text)
+        if paraphrases:
+            for number, text in enumerate(query.paraphrases, 1):
+                yield Replayed(id=f"{query.id}~{number}", text=text)
 
 
 def read_queries(path: str | os.PathLike[str]) -> Iterator[Replayed]:
