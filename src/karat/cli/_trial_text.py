@@ -57,17 +57,17 @@ def _log_text(log: TrialLog) -> str:
         ("began before the trial, and are left out", log.before),
         ("cannot be read, and are left out", log.unreadable),
     )
-    told = "".join(f"; {count:,} {what}" for what, count in counts if count)
-    return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{told}"
+    notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
+    return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{notes}"
 
 
 def collected_text(seen: TrialCollected) -> str:
     """Return what was taken from a log just now."""
-    made = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
+    counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
     waiting = f"; {seen.open:,} may go on" if seen.open else ""
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
     title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}"
-    return f"{title}\ndifferences: {made}"
+    return f"{title}\ndifferences: {counts}"
 
 
 def outcome_text(outcome: TrialOutcome) -> str:
