@@ -35,23 +35,23 @@ def match_words(old: Words, first: int, stop: int, new: Words, places: Places, e
     probably is now, which decides between places that are equally good.
     """
     length = min(SHINGLE, stop - first)
-    found = [
+    seeds = [
         Pair(at, place)
         for at in range(first, stop - length + 1)
         for place in places.near(old.shingle(at, length), expected + at - first)
     ]
-    if not found:
+    if not seeds:
         return []
     reach = old.ends[stop - 1] - old.starts[first] + 2 * WINDOW
-    low, high = _best_window(found, new.starts, reach, expected)
-    chain = _longest_chain([pair for pair in found if low <= pair.new <= high])
+    low, high = _best_window(seeds, new.starts, reach, expected)
+    chain = _longest_chain([pair for pair in seeds if low <= pair.new <= high])
     links = _widen(chain, length)
     return list(_fill(links, old.keys, new.keys, first, stop))
 
 
-def _best_window(found: Sequence[Pair], starts: Sequence[int], reach: int, expected: int) -> tuple[int, int]:
+def _best_window(seeds: Sequence[Pair], starts: Sequence[int], reach: int, expected: int) -> tuple[int, int]:
     """Return the stretch of at most ``reach`` bytes that holds most of a block's shingles: the shortest of those."""
-    ordered = sorted(found, key=lambda pair: pair.new)
+    ordered = sorted(seeds, key=lambda pair: pair.new)
     held: Counter[int] = Counter()
     best, window, left = (0, 0, 0), (0, 0), 0
     for pair in ordered:
@@ -67,13 +67,13 @@ def _best_window(found: Sequence[Pair], starts: Sequence[int], reach: int, expec
     return window
 
 
-def _longest_chain(found: list[Pair]) -> list[Pair]:
+def _longest_chain(seeds: list[Pair]) -> list[Pair]:
     """Return a longest selection of pairs that rises in both texts (Schensted, 1961)."""
-    found.sort(key=lambda pair: (pair.old, -pair.new))
+    seeds.sort(key=lambda pair: (pair.old, -pair.new))
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []
-    for at, pair in enumerate(found):
+    for at, pair in enumerate(seeds):
         place = bisect_left(tails, pair.new)
         before.append(ends[place - 1] if place else -1)
         if place == len(tails):
@@ -83,7 +83,7 @@ def _longest_chain(found: list[Pair]) -> list[Pair]:
             tails[place], ends[place] = pair.new, at
     chain, at = [], ends[-1]
     while at >= 0:
-        chain.append(found[at])
+        chain.append(seeds[at])
         at = before[at]
     return chain[::-1]
 
