@@ -67,13 +67,13 @@ def _best_window(seeds: Sequence[Pair], starts: Sequence[int], reach: int, expec
     return window
 
 
-def _longest_chain(seeds: list[Pair]) -> list[Pair]:
+def _longest_chain(seeds: Sequence[Pair]) -> list[Pair]:
     """Return a longest selection of pairs that rises in both texts (Schensted, 1961)."""
-    seeds.sort(key=lambda pair: (pair.old, -pair.new))
+    ordered = sorted(seeds, key=lambda pair: (pair.old, -pair.new))
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []
-    for at, pair in enumerate(seeds):
+    for at, pair in enumerate(ordered):
         place = bisect_left(tails, pair.new)
         before.append(ends[place - 1] if place else -1)
         if place == len(tails):
@@ -83,7 +83,7 @@ def _longest_chain(seeds: list[Pair]) -> list[Pair]:
             tails[place], ends[place] = pair.new, at
     chain, at = [], ends[-1]
     while at >= 0:
-        chain.append(seeds[at])
+        chain.append(ordered[at])
         at = before[at]
     return chain[::-1]
 
