@@ -14,6 +14,7 @@ from karat.core import InputError, SystemFailed
 from karat.files import make_own, record_folder, record_path
 from karat.store import _sqlite_statements as sql
 from karat.store import _sqlite_traffic as traffic_sql
+from karat.store._sessions import SessionTables
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
 from karat.store._trials import TrialTables
@@ -271,6 +272,17 @@ class Store:
     def trials(self) -> TrialTables:
         """The tables of trials."""
         return TrialTables(self._connection, self._rows)
+
+    @property
+    def sessions_by_arrival(self) -> SessionTables:
+        """The records of sessions, with the numbers of their rows."""
+        return SessionTables(self._rows)
+
+    @property
+    def id(self) -> str:
+        """A name that no other store has, wherever the file is."""
+        ((name,),) = self._rows(sql.SELECT_STORE_ID)
+        return str(name)
 
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
