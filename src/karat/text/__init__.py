@@ -6,7 +6,7 @@ from karat.text._outline import Block, Outline, Section, outline, resolve
 from karat.text._places import resolver
 from karat.text._prose import Paragraph, prose
 from karat.text._sentences import line_places, sentence_places, sentences
-from karat.text._words import NEGATIONS, STOP_WORDS, UNSPACED, content, folded, letters, numbers, words
+from karat.text._words import NEGATIONS, STOP_WORDS, UNSPACED, content, folded, letters, numbers, subject, words
 
 __all__ = [
     "NEGATIONS",
@@ -31,5 +31,6 @@ __all__ = [
     "section_path",
     "sentence_places",
     "sentences",
+    "subject",
     "words",
 ]
