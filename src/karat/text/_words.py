@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-UNSPACED = re.compile(f"[{_NO_SPACES}]")
 """Thai, Lao, Burmese, Khmer, Kana and Han are written without spaces: there every character is a word."""
-_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
+_RANGES = tuple(zip(_NO_SPACES[::3], _NO_SPACES[2::3], strict=True))
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FEW = 32
 """Characters of a text that are not ASCII, above which a pattern finds its words sooner."""
@@ -48,13 +47,28 @@ def words(text: str) -> list[str]:
         return _split(text.lower())
     text = unicodedata.normalize("NFKC", text).casefold()
     if len(text.encode(errors="surrogatepass")) > 1.25 * len(text):  # much of it is not ASCII
-        return _WORD.findall(text)
+        return _word_pattern().findall(text)
     others = set(_NOT_ASCII.findall(text))
-    if len(others) > _FEW or any(map(UNSPACED.match, others)):
-        return _WORD.findall(text)
+    if len(others) > _FEW or any(map(is_unspaced, others)):
+        return _word_pattern().findall(text)
     for character in others:
         text = text if character.isalnum() else text.replace(character, " ")
     return _split(text)
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word in any script, which takes three milliseconds to compile."""
+    return re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
+
+
+def is_unspaced(character: str) -> bool:
+    """Return whether a character is one of a script that is written without spaces, and thereby a word.
+
+    >>> is_unspaced("\u6c60"), is_unspaced("p")
+    (True, False)
+    """
+    return any(first <= character <= last for first, last in _RANGES)
 
 
 def _split(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from karat.core import Query
 from karat.golden.lint._sequences import Sequences
-from karat.text import STOP_WORDS, UNSPACED, words
+from karat.text import STOP_WORDS, is_unspaced, words
 
 RUN = 8
 """A run of this many words is hardly ever chosen twice, if at least five of them carry the subject."""
@@ -111,4 +111,4 @@ def _content(words: Sequence[str]) -> int:
 
 
 def _unspaced(word: str) -> bool:
-    return len(word) == 1 and UNSPACED.match(word) is not None
+    return len(word) == 1 and is_unspaced(word)
