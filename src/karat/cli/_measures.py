@@ -8,7 +8,7 @@ from karat.cli._table import emit, printable, render
 from karat.core import MEASURES, Definition
 
 
-@click.command("measures", short_help="List the measures, or explain one.")
+@click.command("measures")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:

@@ -16,7 +16,7 @@ _REASON = click.option("--reason", required=True, help="Why, for the history.")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@click.group("trial", short_help="Start, watch and decide trials of features on live traffic.")
+@click.group("trial")
 def command() -> None:
     """Trials that stay right however often you look, and graduate only if every condition is met.
 

@@ -32,7 +32,7 @@ class Wording:
         self.words = words(text)
         # In scripts without spaces each character counts as a word, and a real word has about two.
         self.scale = 2 if sum(map(_unspaced, self.words)) * 2 > len(self.words) else 1
-        self.runs = _runs(self.words) if len(self.words) >= WHOLE * self.scale else []
+        self.runs = list(_runs(self.words)) if len(self.words) >= WHOLE * self.scale else []
         self.distinct = frozenset(self.runs)
 
 
@@ -92,8 +92,8 @@ def choose_texts(query: Query, documents: int) -> Iterator[str]:
         left -= len(text)
 
 
-def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
-    return list(zip(words, words[1:], words[2:], strict=False))
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return zip(words, words[1:], words[2:], strict=False)
 
 
 def _has_stretch(shared: Sequence[bool], length: int) -> bool:
