@@ -54,6 +54,7 @@ _SECTIONS = {
         "harvest": "Make a golden-set candidate from live traffic.",
         "flag": "List and set flags: which sessions get a feature.",
         "trial": "Start, watch and decide trials of features on live traffic.",
+        "migrate": "Follow block ids into an index that was made anew.",
     },
     "Toolbox": {
         "measures": "List the measures, or explain one.",

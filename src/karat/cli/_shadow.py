@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "gate": "karat.cli._shadow_gate",
     "replay": "karat.cli._shadow_replay",
     "report": "karat.cli._shadow_report",
 }

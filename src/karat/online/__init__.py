@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from karat.core import open_lazily
 from karat.online._asked import Asked
 from karat.online._ingest import Ingested, ingest
-from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
+from karat.online._log import Log
+from karat.online._opening import open  # noqa: A004 (karat.online.open reads as it should)
 from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,

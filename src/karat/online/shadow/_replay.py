@@ -51,10 +51,13 @@ def list_logged(
                 yield Replayed(id=query.id, text=query.text, session=query.session, user=query.user)
 
 
-def list_golden(golden: GoldenSet) -> Iterator[Replayed]:
-    """Yield the queries of a golden set."""
+def list_golden(golden: GoldenSet, *, paraphrases: bool = False) -> Iterator[Replayed]:
+    """Yield the queries of a golden set; with ``paraphrases`` in all of their wordings."""
     for query in golden.queries:
         yield Replayed(id=query.id, text=query.text)
+        if paraphrases:
+            for number, text in enumerate(query.paraphrases, 1):
+                yield Replayed(id=f"{query.id}~{number}", text=text)
 
 
 def read_queries(path: str | os.PathLike[str]) -> Iterator[Replayed]:
@@ -155,6 +158,7 @@ class _Asking:
             outcomes[side] = self._ask(side, draft)
         control, treatment = outcomes[0], outcomes[1]
         draft.control, draft.control_latency = control.ids, control.latency
+        draft.answers = control.answer, treatment.answer if control.status == ANSWERED else None
         if control.status == ANSWERED:
             draft.treatment, draft.treatment_latency = treatment.ids, treatment.latency
             draft.status, draft.error = treatment.status, treatment.error
