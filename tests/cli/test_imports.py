@@ -25,7 +25,7 @@ NEEDLESS = {
     *("karat.golden.formats._trec", "karat.systems.adapters._http", "karat.traces._spans"),
     *("karat.net._client", "karat.text._prose", "karat.stats.ranks", "karat.stats.trust", "karat.systems.rerank"),
     *("karat.evaluation._stability", "karat.gate._blocks", "karat.gate._document", "karat.schema.judging._bridge"),
-    *("karat.systems.chunk._blocks", "karat.systems.index._hnsw"),
+    "karat.systems.index._hnsw",
 }
 PROGRAM = """
 import sys

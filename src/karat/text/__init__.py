@@ -8,7 +8,18 @@ from karat.text._ids import distance, section_of_block, section_path
 from karat.text._outline import Block, Outline, Section, outline, resolve
 from karat.text._places import resolver
 from karat.text._sentences import line_places, sentence_places, sentences
-from karat.text._words import NEGATIONS, STOP_WORDS, content, folded, is_unspaced, letters, numbers, subject, words
+from karat.text._words import (
+    NEGATIONS,
+    STOP_WORDS,
+    content,
+    folded,
+    is_unspaced,
+    letters,
+    numbers,
+    subject,
+    word_pattern,
+    words,
+)
 
 if TYPE_CHECKING:
     from karat.text._prose import Paragraph, prose
@@ -37,6 +48,7 @@ __all__ = [
     "sentence_places",
     "sentences",
     "subject",
+    "word_pattern",
     "words",
 ]
 

@@ -47,18 +47,19 @@ def words(text: str) -> list[str]:
         return _split(text.lower())
     text = unicodedata.normalize("NFKC", text).casefold()
     if len(text.encode(errors="surrogatepass")) > 1.25 * len(text):  # much of it is not ASCII
-        return _word_pattern().findall(text)
+        return word_pattern().findall(text)
     others = set(_NOT_ASCII.findall(text))
     if len(others) > _FEW or any(map(is_unspaced, others)):
-        return _word_pattern().findall(text)
+        return word_pattern().findall(text)
     for character in others:
         text = text if character.isalnum() else text.replace(character, " ")
     return _split(text)
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word in any script, which takes three milliseconds to compile."""
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word; in a script without spaces every character is one."""
+    # Compiled at first use, since that takes three milliseconds.
     return re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunker
+from karat.systems.chunk._blocks import Blocks
+from karat.systems.chunk._fixed import Fixed
+from karat.systems.chunk._heading import Heading
+from karat.systems.chunk._recursive import Recursive
+from karat.systems.chunk._sentence import Sentence
 from karat.systems.chunk._tokens import Tokens
+from karat.systems.chunk._whole import Whole
 
-CHUNKERS: Mapping[str, str] = {
-    "whole": "Whole",
-    "fixed": "Fixed",
-    "sentence": "Sentence",
-    "recursive": "Recursive",
-    "heading": "Heading",
-    "blocks": "Blocks",
+CHUNKERS: Mapping[str, type[Whole | Fixed | Sentence | Recursive | Heading | Blocks]] = {
+    "whole": Whole,
+    "fixed": Fixed,
+    "sentence": Sentence,
+    "recursive": Recursive,
+    "heading": Heading,
+    "blocks": Blocks,
 }
-"""The class of each built-in chunker. A pipeline has one of them, and imports no other."""
+"""The built-in chunkers by name."""
 
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "semantic_512_overlap_50": ("sentence", {"size": 512, "overlap": 50}),
@@ -32,7 +37,6 @@ def make_chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = Non
 
     ``tokens`` replaces the built-in tokeniser, for chunkers that count tokens.
 
-    >>> from karat.systems.chunk import Fixed, Sentence
     >>> make_chunker({"name": "fixed", "size": 128}) == Fixed(size=128)
     True
     >>> make_chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
@@ -53,7 +57,7 @@ def make_chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = Non
         if option not in names:
             hint = did_you_mean(str(option), names) or f"; it has {', '.join(names)}"
             raise UsageError(f"{name}: unknown option {shorten(option)}{hint}")
-    if tokens is not None and "tokens" in {field.name for field in fields(kind)}:
+    if tokens is not None and kind is not Whole:
         options["tokens"] = tokens
     chunker: Chunker = kind(**options, **preset)
     return chunker
@@ -65,4 +69,4 @@ def _look_up(name: object) -> tuple[type[Any], Mapping[str, Any]]:
         hint = did_you_mean(name, names) if isinstance(name, str) else ""
         raise UsageError(f"unknown chunker {shorten(name)}{hint or '; known: ' + ', '.join(names)}")
     base, preset = ALIASES.get(name, (name, {}))
-    return getattr(import_module("karat.systems.chunk"), CHUNKERS[base]), preset
+    return CHUNKERS[base], preset
