@@ -340,9 +340,8 @@ class Pipeline:
         chunks = [self._chunks[candidate.number] for candidate in read]
         scores = how.reranker(query, chunks)
         # A cosine is on the reranker's scale already; sums of ranks and BM25 are not.
-        similarities = [candidate.score for candidate in read]
-        if has_words:
-            similarities = minmax(similarities)
+        own = [candidate.score for candidate in read]
+        similarities = minmax(own) if has_words else own
         mixed = how.mix(similarities, scores, [chunk.document for chunk in chunks], len(read))
         return [
             read[hit.place]._replace(
@@ -397,6 +396,5 @@ class Pipeline:
         if self._embedding is not None:
             self._embedding.close()
         for stage in (self.reranking and self.reranking.reranker, self._answerer):
-            close = getattr(stage, "close", None)
-            if close is not None:
-                close()
+            if hasattr(stage, "close"):
+                stage.close()
