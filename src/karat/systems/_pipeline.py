@@ -396,5 +396,4 @@ class Pipeline:
         if self._embedding is not None:
             self._embedding.close()
         for stage in (self.reranking and self.reranking.reranker, self._answerer):
-            if hasattr(stage, "close"):
-                stage.close()
+            getattr(stage, "close", lambda: None)()
