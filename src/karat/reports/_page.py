@@ -18,10 +18,12 @@ def render_page(
     facts: Iterable[tuple[str, str]],
     notes: Sequence[str],
     sections: Iterable[str],
+    *,
+    state: str = "none",
 ) -> str:
     """Return one HTML page that opens offline. Nothing in it can act as markup, and no script may run.
 
-    ``sections`` are those of :func:`render_section`; all else is text.
+    ``sections`` are those of :func:`render_section`; all else is text. ``state`` is pass, fail, inconclusive or none.
     """
     style = read_asset("report.css")
     policy = f"default-src 'none'; style-src {hash_source(style)}; img-src data:; base-uri 'none'; form-action 'none'"
@@ -39,7 +41,7 @@ def render_page(
 <body>
 <header class="bar"><p class="brand">karat</p></header>
 <main>
-<section class="verdict none" aria-labelledby="title">
+<section class="verdict {state}" aria-labelledby="title">
 <div class="said"><h1 id="title">{escape_text(heading)}</h1>
 <p class="lead">{_keep_dates(escape_text(lead))}</p></div>
 <dl class="facts">{_facts(facts)}</dl>

@@ -108,8 +108,10 @@ if TYPE_CHECKING:
     )
     from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
+        OnlineAlert,
         OnlineDamage,
         OnlineExport,
+        OnlineFlag,
         OnlineForgetting,
         OnlineHealth,
         OnlineImport,
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
         OnlineRun,
         OnlineSegmentDamage,
         OnlineTable,
+        OnlineTrial,
     )
     from karat.schema._opinion import (
         JudgedMeasure,
@@ -280,8 +283,10 @@ __all__ = [
     "MoverRow",
     "NoveltyForm",
     "ObjectiveChange",
+    "OnlineAlert",
     "OnlineDamage",
     "OnlineExport",
+    "OnlineFlag",
     "OnlineForgetting",
     "OnlineHealth",
     "OnlineImport",
@@ -292,6 +297,7 @@ __all__ = [
     "OnlineRun",
     "OnlineSegmentDamage",
     "OnlineTable",
+    "OnlineTrial",
     "OpinionDocument",
     "OpinionHeader",
     "Outcome",

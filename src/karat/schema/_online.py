@@ -53,6 +53,8 @@ class OnlineJournal(Struct, frozen=True, kw_only=True):
     bytes: int
     waiting: int
     """The records that are not in the store yet."""
+    lag: float | None = None
+    """For how many seconds the oldest of them has waited; null if there is none."""
     damages: tuple[OnlineSegmentDamage, ...] = ()
     """What cannot be read, and was not ingested yet; afterwards it is kept in the folder ``torn``."""
 
@@ -79,6 +81,33 @@ class OnlineRun(Struct, frozen=True, kw_only=True):
     measures: Mapping[str, float | None]
 
 
+class OnlineTrial(Struct, frozen=True, kw_only=True):
+    """A trial that is not over."""
+
+    feature: str
+    number: int
+    status: str
+    """running or paused."""
+    samples: int
+    started: str
+
+
+class OnlineFlag(Struct, frozen=True, kw_only=True):
+    """A flag that some sessions have, or that runs in the shadow."""
+
+    key: str
+    percent: float
+    shadow_percent: float
+    changed: str
+
+
+class OnlineAlert(Struct, frozen=True, kw_only=True):
+    """An alert of ``karat online watch`` that is open."""
+
+    name: str
+    opened: str
+
+
 class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Whether a log works: what it holds, what waits, what was lost."""
 
@@ -100,6 +129,12 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Null if no run was recorded."""
     without_session: int = 0
     """Stored queries that have no session: what became of them is not known, and they are in no sample of sessions."""
+    free: int | None = None
+    """Bytes that are free on the disk of the store; null if that cannot be found out."""
+    trials: tuple[OnlineTrial, ...] = ()
+    flags: tuple[OnlineFlag, ...] = ()
+    """Those between nobody and everybody."""
+    alerts: tuple[OnlineAlert, ...] = ()
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ that an agent's memory had (docs/online.md says what was mended), for those whos
 
 from __future__ import annotations
 
-from karat.store import _sqlite_traffic
+from karat.store import _sqlite_alerts, _sqlite_traffic
 
 _TABLES = """
 create table queries (
@@ -203,5 +203,7 @@ alter table queries add column flags text not null default '{}';
 alter table shadow_runs add column answers text not null default '[null,null]';
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP, _ORIGINS)
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP, _ORIGINS, _sqlite_alerts.STEP,
+)  # fmt: skip
 """The steps in their order; the number of a store is how many it has taken."""
