@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from karat.core import SystemFailed
 from karat.net._body import ACCEPTED, BadEncoding, read_blocks
-from karat.net._connections import Connections, Response
+from karat.net._connections import Connections
 from karat.net._endpoint import Endpoint
+from karat.net._http11 import Response
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets
 
@@ -79,13 +80,14 @@ class Client:
         self._endpoint, self._kind = endpoint, kind
         headers = endpoint.read_headers()
         self.secrets = collect_secrets(endpoint.url, headers)
+        trust = _load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         self._client = self._httpx.Client(
             timeout=endpoint.timeout,
             headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
-            verify=_load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            verify=trust,
             proxy=endpoint.proxy or None,
         )
-        self._connections = Connections(self._client, endpoint.timeout)
+        self._connections = Connections(self._client, endpoint.timeout, trust)
         weakref.finalize(self, _close, self._client, self._connections)
 
     def close(self) -> None:
@@ -200,13 +202,13 @@ class Client:
 
     def _read(self, response: Response) -> _Answer:
         data = bytearray()
-        for block in read_blocks(response.iter_body(), response.get(b"content-encoding")):
+        for block in read_blocks(response.body, response.get(b"content-encoding")):
             data += block
             if len(data) > _MOST_BYTES:
                 hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
                 raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
         pause = parse_retry_after(response.get(b"retry-after"))
-        return _Answer(response.status, response.reason, pause, bytes(data))
+        return _Answer(response.status, response.reason.decode("ascii", "ignore"), pause, bytes(data))
 
 
 def _close(client: Any, connections: Connections) -> None:

@@ -81,6 +81,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "systems": ("_systems", "SystemListing"),
     "trace": ("_trace", "TraceDocument"),
     "trial": ("trials", "TrialStatus"),
+    "trial-collected": ("trials", "TrialCollected"),
     "trial-forecast": ("trials", "TrialForecast"),
     "trial-observations": ("trials", "TrialObservations"),
     "trial-outcome": ("trials", "TrialOutcome"),
