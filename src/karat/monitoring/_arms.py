@@ -14,6 +14,7 @@ from karat.monitoring._traffic import (
     LOOK_BACK,
     Past,
     compare_p95,
+    is_list,
     list_top,
     measure_traffic,
     missing,
@@ -123,8 +124,8 @@ def _compare(
         return dict.fromkeys(("p95", "rank_similarity"), missing(_DIFFERENT.format(*map(_name, sides))))
     past = Past()
     past.add_latencies([query.latency for query in live if query.latency is not None], sides[0], config.least)
-    old = {folded(query.text): list_top(query) for query in live if query.hits and not query.error}
-    new = {folded(query.text): list_top(query) for query in own if query.hits and not query.error}
+    old = {folded(query.text): list_top(query) for query in live if is_list(query)}
+    new = {folded(query.text): list_top(query) for query in own if is_list(query)}
     pairs = {text: (old[text], new[text]) for text in new if text in old}
     return {
         "p95": compare_p95(own, past, sides[0], config.least, config.p95_ms),

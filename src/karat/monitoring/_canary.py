@@ -16,7 +16,7 @@ from karat.monitoring._arms import Arms, compare_arms, read_arms
 from karat.monitoring._times import format_time
 from karat.online.flags import Flag, FlagConflict, change_flag, read_flag_history, read_flags
 from karat.projects import Project
-from karat.schema.watch import CanaryReport, CanaryWindow
+from karat.schema.watch import CanaryReport, CanaryRule, CanaryWindow
 from karat.store import open_store
 
 CANARY_AUTHOR = "karat canary"
@@ -107,14 +107,22 @@ def _decide(
         return "hold", f"{len(windows)} of {needed} windows are complete since the flag was changed", flag.percent, True
     worst = next(window for window in reversed(last) if window.state != "fine")
     broken = [rule for rule in worst.rules if rule.state == worst.state]
-    reason = "; ".join(
-        f"{rule.name}: {rule.reason}" if rule.canary is None else f"{rule.name} is {rule.canary:.3g} ({rule.rule})"
-        for rule in broken
-    )
+    reason = _explain(broken)
     return (
         "hold", f"the window since {worst.start} is {_WORDS[worst.state]}: {reason}"[:_LONGEST], flag.percent,
         worst.state != "not measurable",
     )  # fmt: skip
+
+
+def _explain(rules: Sequence[CanaryRule]) -> str:
+    """Return why rules are not met, those with the same reason together."""
+    names: dict[str, list[str]] = {}
+    for rule in rules:
+        what = rule.reason if rule.canary is None else f"is {rule.canary:.3g} ({rule.rule})"
+        names.setdefault(what, []).append(rule.name)
+    return "; ".join(
+        f"{', '.join(dict.fromkeys(own))}{' ' if what.startswith('is ') else ': '}{what}" for what, own in names.items()
+    )
 
 
 _WORDS = {"firing": "not fine", "not measurable": "not measurable", "fine": "fine"}

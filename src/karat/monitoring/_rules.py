@@ -55,10 +55,10 @@ def describe_rule(name: str, limit: AlertLimit) -> str:
     """Return when an alert fires, in words.
 
     >>> describe_rule("coverage", AlertLimit(limit=0.7, minutes=5)), describe_rule("index", AlertLimit(limit=None))
-    ('below 0.7 for 5 min', 'above 0')
+    ('below 0.7 for 5 min', 'if there is any')
     """
     held = f" for {limit.minutes:g} min" if limit.minutes else ""
-    return f"{RULES[name].side} {limit.limit or 0:g}{held}"
+    return "if there is any" if limit.limit is None else f"{RULES[name].side} {limit.limit:g}{held}"
 
 
 def judge_alert(

@@ -37,7 +37,7 @@ class Past:
         """Add a window. The first list of a text counts, so that a change does not become normal at once."""
         own = self.lists.setdefault(normaliser, {})
         for query in queries:
-            if query.hits and not query.error:
+            if is_list(query):
                 own.setdefault(folded(query.text), list_top(query))
         self.add_latencies([query.latency for query in queries if query.latency is not None], normaliser, least)
 
@@ -51,6 +51,11 @@ class Past:
 def list_top(query: LoggedQuery) -> tuple[str, ...]:
     """Return the first documents of a query, each once."""
     return tuple(dict.fromkeys(query.documents))[:TOP]
+
+
+def is_list(query: LoggedQuery) -> bool:
+    """Return whether it is known what came back, perhaps nothing: a list that is empty now is another one."""
+    return not query.error and (bool(query.hits) or query.count == 0)
 
 
 def measure_traffic(
@@ -144,7 +149,7 @@ def compare_lists(queries: Sequence[LoggedQuery], past: Past, normaliser: str | 
     if normaliser not in past.lists:
         return missing(_explain_past(past.lists, normaliser))
     before = past.lists[normaliser]
-    now = {folded(query.text): list_top(query) for query in queries if query.hits and not query.error}
+    now = {folded(query.text): list_top(query) for query in queries if is_list(query)}
     pairs = {text: (before[text], new) for text, new in now.items() if text in before}
     return similarity_of(pairs, least, "texts that the windows before have, too")
 

@@ -63,12 +63,21 @@ def _notes(notes: Sequence[str]) -> str:
     return f'<section class="callout"><h2>Read with care</h2><ul>{items}</ul></section>' if items else ""
 
 
-def render_section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[str] = ()) -> str:
+def render_section(
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: Sequence[str] = (),
+    wide: Sequence[str] = (),
+) -> str:
     """Return a section with a table; nothing if that has no rows.
 
-    ``words`` are the names of columns that hold no numbers; without them no column is set as numbers.
+    ``words`` are the names of columns that hold no numbers; without them no column is set as numbers. ``wide`` are
+    those with sentences, which take several lines.
     """
-    kinds = ["" if not words or name in words else ' class="number"' for name in head]
+    kinds = [
+        ' class="wide"' if name in wide else "" if not words or name in words else ' class="number"' for name in head
+    ]
     body = "".join(f"<tr>{''.join(map(_cell, kinds, row))}</tr>" for row in rows)
     if not body:
         return ""

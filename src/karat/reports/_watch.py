@@ -30,11 +30,15 @@ class WatchTable(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
+_WORDS = ("alert", "is now", "state", "fires", "rule", "condition", "window")
+_WIDE = ("why",)
+
+
 def render_watch_html(report: WatchReport) -> str:
     """Return the report as one HTML page that opens offline. Nothing in it can act as markup, and no script may run."""
     facts = [("Store", report.store), ("As of", report.time)]
     if report.window is not None:
-        facts.append(("Window", f"{report.window.start} to {report.window.end}"))
+        facts.append(("Window", _span(report.window.start, report.window.end)))
         facts.append(("Queries", f"{report.window.samples:,}"))
     if report.off:
         facts.append(("Switched off", ", ".join(report.off)))
@@ -44,7 +48,7 @@ def render_watch_html(report: WatchReport) -> str:
         describe_watch(report),
         facts,
         report.notes,
-        (render_section(*table) for table in list_watch_tables(report)),
+        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_watch_tables(report)),
         state=_CLASSES[report.status],
     )
 
@@ -91,7 +95,16 @@ def _row_alert(alert: WatchAlert) -> tuple[str, ...]:
 def _row_window(window: WatchWindow, names: Sequence[str]) -> tuple[str, ...]:
     state = "" if window.state == "complete" else f" ({window.state})"
     values = (_number(window.signals[name].value, name) if name in window.signals else "-" for name in names)
-    return f"{window.start} to {window.end[11:]}{state}", f"{window.samples:,}", *values
+    return f"{_span(window.start, window.end)}{state}", f"{window.samples:,}", *values
+
+
+def _span(start: str, end: str) -> str:
+    """Return a span of time in one day as people read it.
+
+    >>> _span("2026-11-18T01:05:00Z", "2026-11-18T01:10:00Z")
+    '2026-11-18 01:05 to 01:10'
+    """
+    return f"{start[:10]} {start[11:16]} to {end[11:16]}"
 
 
 def _number(value: float | None, name: str = "") -> str:
@@ -108,7 +121,7 @@ def render_canary_html(report: CanaryReport) -> str:
         describe_canary(report),
         facts,
         report.notes,
-        (render_section(*table) for table in list_canary_tables(report)),
+        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_canary_tables(report)),
         state=_DECISIONS[report.decision],
     )
 
@@ -124,9 +137,11 @@ def list_canary_tables(report: CanaryReport) -> Iterator[WatchTable]:
     """Yield a table for each window of a canary, the newest first."""
     for window in reversed(report.windows):
         sizes = f"{window.samples:,} queries with it, {window.live:,} without"
-        title = f"{window.start} to {window.end[11:]}: {_STATES[window.state]}, {sizes}"
+        title = f"{_span(window.start, window.end)}: {_STATES[window.state]}, {sizes}"
         rules = sorted(window.rules, key=lambda rule: _ORDER.index(rule.state))
-        yield WatchTable(title, ("rule", "state", "canary", "beside", "is", "why"), [_row_rule(rule) for rule in rules])
+        yield WatchTable(
+            title, ("rule", "state", "canary", "beside", "condition", "why"), [_row_rule(rule) for rule in rules]
+        )
 
 
 def _row_rule(rule: CanaryRule) -> tuple[str, ...]:
