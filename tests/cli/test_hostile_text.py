@@ -239,6 +239,7 @@ LINES = [
     ["trial", "record", "##[add-mask]x", "##[none].json", "--store", "##[kept].db"],
     ["trial", "list", "--store", "##[kept].db"],
     ["trial", "status", "running", "--store", "##[kept].db"],
+    ["trial", "collect", "running", "--store", "##[kept].db"],
     ["trial", "decide", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
     ["trial", "stop", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
     ["trial", "reopen", "##[add-mask]x", "--reason", hostile(1, ACTING), "--store", "##[kept].db"],

@@ -121,6 +121,7 @@ READ_ONLY = {
         for verb in ("check", "gate", "report", "show", "sweep", "baseline diff", "baseline show", "judge bridge")
     ),
     *(f"experiments {verb} --log" for verb in ("diff", "list", "show")),
+    "trial collect --log",
 }
 """Options whose name means a file that another verb writes."""
 

@@ -23,7 +23,7 @@ _SECTIONS = {
     "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-    "Live": ("online", "shadow", "harvest", "flag", "trial"),
+    "Live": ("online", "shadow", "harvest", "flag", "trial", "migrate"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""

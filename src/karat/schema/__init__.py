@@ -170,6 +170,14 @@ if TYPE_CHECKING:
         VariantResult,
     )
     from karat.schema._systems import SystemKind, SystemListing
+    from karat.schema._toolbox import (
+        FusionSummary,
+        MeasureDefinition,
+        MeasureListing,
+        MeasureParameter,
+        StartedFile,
+        StartReport,
+    )
     from karat.schema._trace import (
         FARTHEST,
         LONGEST,
@@ -232,6 +240,7 @@ __all__ = [
     "ExportedRun",
     "FailedQuestion",
     "FloorRatio",
+    "FusionSummary",
     "Gain",
     "GainDocument",
     "GainedMeasure",
@@ -275,6 +284,9 @@ __all__ = [
     "LostPart",
     "MeasureBounds",
     "MeasureComparison",
+    "MeasureDefinition",
+    "MeasureListing",
+    "MeasureParameter",
     "MeasureRow",
     "MeasureScore",
     "Milliseconds",
@@ -346,6 +358,8 @@ __all__ = [
     "StagePlace",
     "StageTimes",
     "StandingState",
+    "StartReport",
+    "StartedFile",
     "Status",
     "SuccessRates",
     "SweepBaseline",
