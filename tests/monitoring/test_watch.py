@@ -232,7 +232,7 @@ def test_an_alert_is_opened_and_closed_once(path: Path) -> None:
     off = watch(path, config=only("nothing_found"), now=DAY + 9001)
     assert (off.closed, list_open_alerts(path)) == (("errors",), ())
     with open_store(path) as store:
-        assert [(row[1], row[3] is not None) for row in store.alerts.all()] == [("errors", True), ("errors", True)]
+        assert [(row[1], row[3] is not None) for row in store.alerts.list_all()] == [("errors", True), ("errors", True)]
 
 
 def test_a_dry_look_changes_nothing(path: Path) -> None:

@@ -72,8 +72,8 @@ def test_many_watchers_open_an_alert_once(path: Path) -> None:
         thread.join()
     assert sum("errors" in report.opened for report in reports) == 1
     with open_store(path) as store:
-        assert [row[1] for row in store.alerts.all()].count("errors") == 1
-        assert len(store.alerts.unsent(0, DAY + 400)) == len(store.alerts.all())
+        assert [row[1] for row in store.alerts.list_all()].count("errors") == 1
+        assert len(store.alerts.unsent(0, DAY + 400)) == len(store.alerts.list_all())
 
 
 @pytest.mark.slow

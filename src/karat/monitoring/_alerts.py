@@ -29,7 +29,7 @@ class OpenAlert:
 def list_open_alerts(store: str | os.PathLike[str] = "karat.db") -> tuple[OpenAlert, ...]:
     """Return the alerts that are open, the oldest first."""
     with open_store(store) as opened:
-        return tuple(OpenAlert(name=row[1], opened=row[2]) for row in opened.alerts.open())
+        return tuple(OpenAlert(name=row[1], opened=row[2]) for row in opened.alerts.list_open())
 
 
 def record_alerts(
@@ -47,7 +47,7 @@ def record_alerts(
         if watched is not None and (watched[0] > start or watched[1] > now):
             note = f"a look at {format_time(watched[1])} has seen a newer window: this one changes no alert"
             return structs.replace(report, notes=(*report.notes, note))
-        keys = {row[1]: row[0] for row in tables.open()}
+        keys = {row[1]: row[0] for row in tables.list_open()}
         for alert in report.alerts:
             if alert.state == "firing" and alert.name not in keys:
                 tables.add(alert.name, now, start, to_json(alert), to_json(_write_message(report, alert, "open")))

@@ -48,7 +48,7 @@ def watch(
         return _report(Look(windows=()), chosen, health, moment, {}, dropped)
     with open_store(store) as opened:
         look = look_at(opened, chosen, project, moment)
-        known = {row[1]: format_time(row[2]) for row in opened.alerts.open()}
+        known = {row[1]: format_time(row[2]) for row in opened.alerts.list_open()}
         report = _report(look, chosen, health, moment, known, dropped - _count_dropped(opened))
     if not record:
         return report
@@ -115,7 +115,7 @@ def _judge(
         elif reason:
             yield make_alert(name, limit, missing(reason), "not measurable", opened=opened.get(name))
         else:
-            windows = [(one.window, one.signals[name]) for one in measured]
+            windows = [(seen.window, seen.signals[name]) for seen in measured]
             yield judge_alert(name, limit, windows, opened.get(name))
 
 

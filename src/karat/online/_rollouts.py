@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karat.online._times import format_time
-from karat.schema import OnlineAlert, OnlineFlag, OnlineTrial
+from karat.schema.watch import OnlineAlert, OnlineFlag, OnlineTrial
 from karat.store import Store
 
 
@@ -19,7 +19,7 @@ def list_rollouts(store: Store) -> dict[str, Any]:
         ),
         "flags": tuple(_list_flags(store)),
         "alerts": tuple(
-            OnlineAlert(name=name, opened=format_time(opened)) for _, name, opened, *_ in store.alerts.open()
+            OnlineAlert(name=name, opened=format_time(opened)) for _, name, opened, *_ in store.alerts.list_open()
         ),
     }
 

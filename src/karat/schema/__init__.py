@@ -108,10 +108,8 @@ if TYPE_CHECKING:
     )
     from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
-        OnlineAlert,
         OnlineDamage,
         OnlineExport,
-        OnlineFlag,
         OnlineForgetting,
         OnlineHealth,
         OnlineImport,
@@ -122,7 +120,6 @@ if TYPE_CHECKING:
         OnlineRun,
         OnlineSegmentDamage,
         OnlineTable,
-        OnlineTrial,
     )
     from karat.schema._opinion import (
         JudgedMeasure,
@@ -295,10 +292,8 @@ __all__ = [
     "MoverRow",
     "NoveltyForm",
     "ObjectiveChange",
-    "OnlineAlert",
     "OnlineDamage",
     "OnlineExport",
-    "OnlineFlag",
     "OnlineForgetting",
     "OnlineHealth",
     "OnlineImport",
@@ -309,7 +304,6 @@ __all__ = [
     "OnlineRun",
     "OnlineSegmentDamage",
     "OnlineTable",
-    "OnlineTrial",
     "OpinionDocument",
     "OpinionHeader",
     "Outcome",

@@ -25,8 +25,7 @@ _MODULES = {
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
     "_online": """OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport OnlineIngest OnlineJournal
-        OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable OnlineAlert
-        OnlineFlag OnlineTrial""",
+        OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable""",
     "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from karat.schema.watch import OnlineAlert, OnlineFlag, OnlineTrial
+
 
 class OnlineIngest(Struct, frozen=True, kw_only=True):
     """What an ingester brought from the journal into the store."""
@@ -79,33 +81,6 @@ class OnlineRun(Struct, frozen=True, kw_only=True):
     queries: int
     outcome: str
     measures: Mapping[str, float | None]
-
-
-class OnlineTrial(Struct, frozen=True, kw_only=True):
-    """A trial that is not over."""
-
-    feature: str
-    number: int
-    status: str
-    """running or paused."""
-    samples: int
-    started: str
-
-
-class OnlineFlag(Struct, frozen=True, kw_only=True):
-    """A flag that some sessions have, or that runs in the shadow."""
-
-    key: str
-    percent: float
-    shadow_percent: float
-    changed: str
-
-
-class OnlineAlert(Struct, frozen=True, kw_only=True):
-    """An alert of ``karat online watch`` that is open."""
-
-    name: str
-    opened: str
 
 
 class OnlineHealth(Struct, frozen=True, kw_only=True):

@@ -27,11 +27,11 @@ class AlertTables:
         """Return what answered in a span of time: build, index, normaliser, first and last time, and queries."""
         return list(self._rows(sql.SELECT_ORIGINS, since, until))
 
-    def open(self) -> list[Row]:
+    def list_open(self) -> list[Row]:
         """Return the alerts that are open: key, name, opened, closed, start of the window, and evidence."""
         return list(self._rows(sql.SELECT_OPEN))
 
-    def all(self) -> list[Row]:
+    def list_all(self) -> list[Row]:
         """Return all alerts, the oldest first."""
         return list(self._rows(sql.SELECT_ALERTS))
 

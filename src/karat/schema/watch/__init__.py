@@ -1,6 +1,7 @@
 """The JSON of watching live traffic: windows, alerts, canaries, and what is sent about them."""
 
 from karat.schema.watch._canary import CanaryReport, CanaryRule, CanaryWindow
+from karat.schema.watch._rollouts import OnlineAlert, OnlineFlag, OnlineTrial
 from karat.schema.watch._watch import AlertState, WatchAlert, WatchMessage, WatchReport, WatchValue, WatchWindow
 
 __all__ = [
@@ -8,6 +9,9 @@ __all__ = [
     "CanaryReport",
     "CanaryRule",
     "CanaryWindow",
+    "OnlineAlert",
+    "OnlineFlag",
+    "OnlineTrial",
     "WatchAlert",
     "WatchMessage",
     "WatchReport",
