@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,18 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: p
     monkeypatch.undo()
     with open_store(path, write=True) as store, pytest.raises(sqlite3.OperationalError, match="no such table"):
         store._connection.execute("select * from more")
+
+
+def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path) -> None:
+    """To close a file drops all locks that the process has on it: SQLite of another process would remove the log."""
+    path = tmp_path / "karat.db"
+    open_store(path, write=True).close()
+    code = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1], timeout=0).execute('pragma journal_mode=delete'))"
+    with open_store(path) as reader:
+        reader.positions()
+        open_store(path, write=True).close()
+        process = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert "database is locked" in process.stderr, process.stdout
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -54,6 +53,7 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
     from karat.golden import read_runs
+    from karat.schema import FusionSummary, to_json
     from karat.systems import Fusion, format_trec, fuse
 
     _check_usage(runs, options)
@@ -72,8 +72,8 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     write_output(options["output"], text)
     counts = {"queries": len(fused), "hits": sum(map(len, fused.values()))}
     if options["as_json"]:
-        summary = {"written": options["output"], "runs": runs, **fusion.describe(), "depth": options["depth"], **counts}
-        emit(json.dumps(summary, allow_nan=False))
+        parameters: dict[str, Any] = {**fusion.describe(), "depth": options["depth"], **counts}
+        emit(to_json(FusionSummary(written=options["output"], runs=tuple(runs), **parameters)))
     else:
         emit(f"{escaped(options['output'])}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
 

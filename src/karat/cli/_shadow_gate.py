@@ -45,6 +45,7 @@ def command(
     from karat.cli._days import parse_day
     from karat.cli._gate import deliver
     from karat.cli._output import write_output
+    from karat.files import refuse_input
     from karat.online.shadow import gate_shadow
     from karat.projects import open_project, report_document
     from karat.reports import render_html, render_text
@@ -59,6 +60,8 @@ def command(
         until=parse_day(until, "--until"),
         seed=seed,
     )
+    if html:
+        refuse_input(html, "--html")  # a wrong name is no decision
     document: DecisionDocument = report_document(result, brief=not (as_json or html))
 
     def show() -> None:

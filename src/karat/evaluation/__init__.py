@@ -3,6 +3,7 @@
 from karat.evaluation._averages import average_variants
 from karat.evaluation._comparable import (
     FIT_PARTS,
+    assume_depth,
     comparison_key,
     find_other_judges,
     flatten,
@@ -51,6 +52,7 @@ __all__ = [
     "StoredLists",
     "UnknownDocuments",
     "add_measures",
+    "assume_depth",
     "average_variants",
     "cited_distances",
     "compare_floor",

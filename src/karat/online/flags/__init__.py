@@ -5,6 +5,7 @@ from karat.online.flags._changes import (
     FlagConflict,
     change_flag,
     change_flag_in,
+    collect_flags,
     read_flag_history,
     read_flags,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "LiveFlags",
     "change_flag",
     "change_flag_in",
+    "collect_flags",
     "find_bucket",
     "list_flags",
     "murmur3_32",

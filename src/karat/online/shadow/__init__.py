@@ -10,6 +10,7 @@ from karat.online.shadow._wrapper import Shadow
 
 if TYPE_CHECKING:
     from karat.online.shadow._gate import gate_shadow
+    from karat.online.shadow._judged import AnsweredQuery, score_lists
     from karat.online.shadow._replay import Replayed, list_golden, list_logged, read_queries, replay
     from karat.online.shadow._report import MEASURES, report_runs, report_shadow
 
@@ -17,6 +18,7 @@ __all__ = [
     "CLASSES",
     "MEASURES",
     "STATUSES",
+    "AnsweredQuery",
     "Limits",
     "LoggedShadow",
     "Replayed",
@@ -28,10 +30,12 @@ __all__ = [
     "replay",
     "report_runs",
     "report_shadow",
+    "score_lists",
 ]
 
 # Imported on first use: a host that only has a shadow needs none of it.
 _HOME = {
+    **dict.fromkeys(("AnsweredQuery", "score_lists"), "_judged"),
     "gate_shadow": "_gate",
     **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
     **dict.fromkeys(("MEASURES", "report_runs", "report_shadow"), "_report"),

@@ -2,9 +2,11 @@
 
 from karat.schema.trials._flags import FlagChangeRow, FlagHistory, FlagList, FlagRow
 from karat.schema.trials._trials import (
+    TrialCollected,
     TrialCondition,
     TrialForecast,
     TrialList,
+    TrialLog,
     TrialMeasure,
     TrialObservations,
     TrialOutcome,
@@ -19,9 +21,11 @@ __all__ = [
     "FlagHistory",
     "FlagList",
     "FlagRow",
+    "TrialCollected",
     "TrialCondition",
     "TrialForecast",
     "TrialList",
+    "TrialLog",
     "TrialMeasure",
     "TrialObservations",
     "TrialOutcome",
