@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "acknowledge": "karat.cli._online_acknowledge",
     "expire": "karat.cli._online_expire",
     "export": "karat.cli._online_export",
     "forget": "karat.cli._online_forget",

@@ -52,6 +52,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "judge-requests": ("judging", "JudgeRequests"),
     "judge-sample": ("judging", "LabelSample"),
     "measures": ("_toolbox", "MeasureListing"),
+    "online-acknowledgement": ("_online", "OnlineAcknowledgement"),
     "online-export": ("_online", "OnlineExport"),
     "online-forgetting": ("_online", "OnlineForgetting"),
     "online-health": ("_online", "OnlineHealth"),

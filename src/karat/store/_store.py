@@ -14,6 +14,7 @@ from karat.core import InputError, SystemFailed
 from karat.files import make_own, record_folder, record_path
 from karat.store import _sqlite_statements as sql
 from karat.store import _sqlite_traffic as traffic_sql
+from karat.store._acknowledgements import AcknowledgementTables
 from karat.store._sessions import SessionTables
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
@@ -283,6 +284,11 @@ class Store:
         """A name that no other store has, wherever the file is."""
         ((name,),) = self._rows(sql.SELECT_STORE_ID)
         return str(name)
+
+    @property
+    def acknowledgements(self) -> AcknowledgementTables:
+        """The tables of what was acknowledged."""
+        return AcknowledgementTables(self._connection, self._rows)
 
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
