@@ -144,7 +144,7 @@ class Segment:
 
     def sync(self) -> None:
         """Wait until the disk has what was written so far."""
-        getattr(os, "fdatasync", os.fsync)(self.descriptor)  # mmap.flush() would hold the interpreter lock meanwhile
+        sync(self.descriptor)
 
     def close(self, *, finished: bool = True) -> None:
         """Close the file. ``finished`` says to readers that nothing more will come."""
@@ -153,6 +153,20 @@ class Segment:
             _unlock(self.descriptor)  # a thread that syncs may still hold a duplicate, and the lock with it
         self.map.close()
         os.close(self.descriptor)
+
+
+def sync(descriptor: int) -> None:
+    """Wait until the disk has a file as it is now; mmap.flush() would hold the interpreter lock meanwhile."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names of the files in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def lock(descriptor: int) -> bool:
