@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.online.shadow._gate import gate_shadow
     from karat.online.shadow._judged import AnsweredQuery, score_lists
     from karat.online.shadow._replay import Replayed, list_golden, list_logged, read_queries, replay
-    from karat.online.shadow._report import MEASURES, report_runs, report_shadow
+    from karat.online.shadow._report import MEASURES, choose_feature, report_runs, report_shadow
 
 __all__ = [
     "CLASSES",
@@ -23,6 +23,7 @@ __all__ = [
     "LoggedShadow",
     "Replayed",
     "Shadow",
+    "choose_feature",
     "gate_shadow",
     "list_golden",
     "list_logged",
@@ -38,7 +39,7 @@ _HOME = {
     **dict.fromkeys(("AnsweredQuery", "score_lists"), "_judged"),
     "gate_shadow": "_gate",
     **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
-    **dict.fromkeys(("MEASURES", "report_runs", "report_shadow"), "_report"),
+    **dict.fromkeys(("MEASURES", "choose_feature", "report_runs", "report_shadow"), "_report"),
 }
 
 
