@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         show_safely,
     )
     from karat.reports._text import render_text
+    from karat.reports._trial import describe_trial, format_odds, render_trial_html, render_trial_svg
     from karat.reports._verdict import is_observed_drop
     from karat.reports._watch import (
         describe_canary,
@@ -68,9 +69,11 @@ __all__ = [
     "describe_policy",
     "describe_shadow",
     "describe_traffic",
+    "describe_trial",
     "describe_watch",
     "escaped",
     "explain_checks",
+    "format_odds",
     "format_rate",
     "hints",
     "is_observed_drop",
@@ -101,6 +104,8 @@ __all__ = [
     "render_sparklines",
     "render_summary",
     "render_text",
+    "render_trial_html",
+    "render_trial_svg",
     "render_watch_html",
     "show_safely",
     "summarise_check",
@@ -108,6 +113,7 @@ __all__ = [
 
 # Loaded at first use: a command pays only for the format that it renders.
 _HOME = {
+    **dict.fromkeys(("describe_trial", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"),
     "render_comment": "_comment",
     "render_csv": "_csv",
     "render_gain": "_gain",

@@ -95,6 +95,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "trial-observations": ("trials", "TrialObservations"),
     "trial-outcome": ("trials", "TrialOutcome"),
     "trial-recorded": ("trials", "TrialRecorded"),
+    "trial-report": ("trials", "TrialReport"),
     "trial-transition": ("trials", "TrialTransition"),
     "trials": ("trials", "TrialList"),
     "trend": ("_trend", "TrendReport"),
