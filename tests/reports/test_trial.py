@@ -15,7 +15,6 @@ from karat.online.trials._points import trace_trial
 from karat.reports import render_trial_html, render_trial_svg
 from karat.schema.trials import TrialReport
 from karat.stats.sequential import StoppingRule, Tally, assess
-from reports.test_html_browser import browser  # noqa: F401 (a fixture)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -86,7 +85,7 @@ def test_a_picture_of_nothing_and_of_one_hour(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_on_a_telephone(report: TrialReport, browser: Browser, tmp_path: Path, scheme: str) -> None:  # noqa: F811
+def test_the_page_on_a_telephone(report: TrialReport, browser: Browser, tmp_path: Path, scheme: str) -> None:
     """Nothing is wider than 390 pixels, no text acts as markup, nothing is loaded, and the picture is drawn."""
     text = render_trial_html(report)
     assert "<script" not in text
