@@ -14,6 +14,7 @@ from karat.config._judges import JudgesConfig, read_judges_file
 from karat.config._model import ModelOptions
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
+from karat.config._telemetry import TelemetryConfig
 
 __all__ = [
     "ALIASES",
@@ -27,6 +28,7 @@ __all__ = [
     "ModelOptions",
     "Scoring",
     "Settings",
+    "TelemetryConfig",
     "check_parameters",
     "choose_scoring",
     "override",

@@ -12,10 +12,11 @@ from typing import Any, cast
 from karat.config._judges import JudgesConfig, read_judges
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
+from karat.config._telemetry import TelemetryConfig, read_telemetry
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
-_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate")
+_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "telemetry")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
@@ -73,6 +74,8 @@ class Config:
     """Who judges answers."""
     gate: Mapping[str, Any] = field(default_factory=dict)
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
+    telemetry: TelemetryConfig = field(default_factory=TelemetryConfig)
+    """Where OpenTelemetry's spans, metrics and logs go."""
 
 
 def read_config(folder: Path) -> Config:
@@ -116,6 +119,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         eval=_read_eval(tables["eval"], tables["system"], source),
         judges=read_judges(tables["judges"], folder, source),
         gate=tables["gate"],
+        telemetry=read_telemetry(tables["telemetry"], source),
     )
 
 
