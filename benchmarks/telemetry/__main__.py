@@ -83,9 +83,8 @@ def main() -> None:
         own.append(measure(lambda: emit_run(run, destination)))
     sdk, karat = (min(times) / count * 1e6 for times in (alone, own))
     print("| | CPU us a query |\n|---|---|")
-    print(
-        f"| the SDK alone | {sdk:.1f} |\n| karat | {karat:.1f} |\n| difference (promised < {PROMISED}) | {karat - sdk:.1f} |"
-    )
+    print(f"| the SDK alone | {sdk:.1f} |\n| karat | {karat:.1f} |")
+    print(f"| difference (promised < {PROMISED}) | {karat - sdk:.1f} |")
 
 
 if __name__ == "__main__":

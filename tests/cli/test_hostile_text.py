@@ -148,6 +148,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i))
             log.feedback("validate_useful", session=hostile(i), document=hostile(i, "d"))
     online.ingest(folder / "##[kept].db")
+    assert (
+        main(["migrate", "blocks", str(folder / "set"), str(folder / "other"), "-o", str(folder / "moves.jsonl")]) == 4
+    )
     start_trial(folder / "##[kept].db", TrialPlan(feature="running", shares={hostile(0, ACTING): 1, "control": 1}))
     return folder
 
@@ -224,6 +227,10 @@ LINES = [
     ["shadow", "report", "##[kept].db", "--golden", "set", "--html", "##[shadow].html"],
     ["shadow", "gate", "##[kept].db", ".", "--feature", hostile(1, ACTING)],
     ["shadow", "gate", "##[kept].db", "."],
+    ["migrate", "blocks", "pages", "pages", "--from", "##[add-mask]v1", "-o", "##[moves].jsonl"],
+    ["migrate", "blocks", "set", "pages"],
+    ["migrate", "judgments", "set", "moves.jsonl", "--documents", "set", "-o", "##[new]", "--pool", "##[look].jsonl"],
+    ["migrate", "shadow", "moves.jsonl", "##[kept].db", "--feature", hostile(1, ACTING)],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["flag", "set", "rerank", "--percent", "5", "--reason", f"{hostile(1)}{ACTING}", "--author", hostile(0),
      "--override", f"{hostile(2)}=treatment", "--store", "##[kept].db"],

@@ -21,6 +21,7 @@ QRELS = "q01 0 d01 1\nq02 0 d02 1\n"
 RUN = "q01 Q0 d01 1 2.0 t\nq02 Q0 x01 1 1.0 t\n"
 TOML = '[golden]\npath = "set"\ndocuments = "docs"\n[eval]\nmeasures = ["RR@10"]\nsystem = "own:find"\n'
 TREC = ("one.txt", "two.txt")
+MIGRATED = ["docs/d01.md", "karat.toml", "set/queries.jsonl"]
 
 CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
     # what writes: the arguments, the files that it reads, and what would become input
@@ -97,6 +98,18 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["shadow", "gate", "live.db", ".", "--html"],
         ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
         ["live.db.journal/new.html", "live.db-wal"],
+    ),
+    ("migrate blocks", "--output"): (["migrate", "blocks", ".", "docs", "-o"], MIGRATED, ["docs/new.md"]),
+    ("migrate blocks", "--history"): (["migrate", "blocks", ".", "docs", "--history"], MIGRATED, ["docs/new.md"]),
+    ("migrate judgments", "--output"): (
+        ["migrate", "judgments", ".", "moves.jsonl", "--documents", "docs", "-o"],
+        ["set", "docs"],
+        ["docs/new"],
+    ),
+    ("migrate judgments", "--pool"): (
+        ["migrate", "judgments", ".", "moves.jsonl", "--documents", "docs", "--pool"],
+        ["moves.jsonl", *MIGRATED],
+        ["docs/new.md"],
     ),
     ("eval", "--output"): (["eval", ".", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--output"): (["check", ".", "--no-report", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
@@ -176,6 +189,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = make_run(folder, golden.read(folder / "set", documents=folder / "docs"), [1] * 12)
     shutil.copy(run, folder / "run.svg")
     accept(folder, run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["migrate", "blocks", ".", "docs", "-o", "moves.jsonl"])
     with online.open(folder / "live.db") as log:
         log.record("Where is the pool?", [("d01", 1.0)])
         draft = ShadowDraft("s1", 1.5, "rerank", "What of 01?")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from karat.schema import DecisionDocument
 
 
-@click.command("check", short_help="Check a golden set, evaluate on it and gate the run, in one go.")
+@click.command("check")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of that of karat.toml.")
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")

@@ -15,7 +15,7 @@ from karat.cli._table import emit, emit_data, escaped
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 
 
-@click.command("fuse", short_help="Fuse several runs into one.")
+@click.command("fuse")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--method", type=Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
 @click.option(

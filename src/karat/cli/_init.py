@@ -22,7 +22,7 @@ _UNSURE = ("pass", "fail")
 _CI = ("github", "gitlab", "both", "none")
 
 
-@click.command("init", short_help="Start a project: configuration, golden set and CI.")
+@click.command("init")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
     "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries are from them."

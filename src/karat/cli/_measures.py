@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from karat.schema import MeasureDefinition
 
 
-@click.command("measures", short_help="List the measures, or explain one.")
+@click.command("measures")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:

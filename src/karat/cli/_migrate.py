@@ -13,7 +13,7 @@ _VERBS = {
 }
 
 
-@click.group("migrate", cls=Verbs, verbs=_VERBS, short_help="Follow block ids into an index that was made anew.")
+@click.group("migrate", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Follow block ids into an index that was made anew: where each block went, and with it citations and judgments.
 

@@ -18,7 +18,7 @@ _VERBS = {
 }
 
 
-@click.group("online", cls=Verbs, verbs=_VERBS, short_help="Keep the log of live queries and feedback, and look at it.")
+@click.group("online", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Keep the log of live queries and feedback that karat.online writes, and look at it.
 

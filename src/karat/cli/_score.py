@@ -26,7 +26,7 @@ _FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 
 
-@click.command("score", short_help="Score runs against relevance judgments.")
+@click.command("score")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(

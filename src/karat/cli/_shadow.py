@@ -13,7 +13,7 @@ _VERBS = {
 }
 
 
-@click.group("shadow", cls=Verbs, verbs=_VERBS, short_help="Try a system in the shadow of another.")
+@click.group("shadow", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Try a system in the shadow of another: ask both what was asked before, and see how their lists differ.
 

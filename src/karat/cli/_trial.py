@@ -22,7 +22,7 @@ _IDLE = "Seconds without a record after which a session is over."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@click.group("trial", short_help="Start, watch and decide trials of features on live traffic.")
+@click.group("trial")
 def command() -> None:
     """Trials that stay right however often you look, and graduate only if every condition is met.
 

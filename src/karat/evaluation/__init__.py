@@ -1,5 +1,8 @@
 """Evaluation: a run with its scores by query, repeat and segment, its latency, and its failures."""
 
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 from karat.evaluation._averages import average_variants
 from karat.evaluation._comparable import (
     FIT_PARTS,
@@ -13,7 +16,6 @@ from karat.evaluation._comparable import (
     withhold_scores,
 )
 from karat.evaluation._distances import cited_distances, list_tables
-from karat.evaluation._document import evaluation_report
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
@@ -32,9 +34,12 @@ from karat.evaluation._scoring import (
     score_run,
 )
 from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
-from karat.evaluation._stability import stability_report
 from karat.evaluation._texts import describe_altered, describe_returned, describe_unknown_texts
 from karat.evaluation._worst import NOT_JUDGED, UNANSWERED, UNKNOWN, fill_worst, find_worst
+
+if TYPE_CHECKING:
+    from karat.evaluation._document import evaluation_report
+    from karat.evaluation._stability import stability_report
 
 __all__ = [
     "FIELDS",
@@ -88,3 +93,11 @@ __all__ = [
     "system_changes",
     "withhold_scores",
 ]
+
+# Imported at first use: a check prints none of it.
+_HOME = {
+    "evaluation_report": "_document",
+    "stability_report": "_stability",
+}
+
+__getattr__ = open_lazily(__name__, _HOME)

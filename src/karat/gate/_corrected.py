@@ -21,7 +21,6 @@ from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge
 from karat.schema import LabelCorrection
 from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
-from karat.stats.trust import check_draw
 
 _CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
 _TESTS = ("significant_drop", "non_inferior")
@@ -84,6 +83,8 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
         return Correction(problem="no label of this judge is of an answer of the run", advice=_DRAW)
     if len(labelled) < LEAST_LABELS:
         return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed", advice=_DRAW)
+    from karat.stats.trust import check_draw  # most projects have no labels of a judge
+
     rest = [value for query, value in scores.items() if query not in labels]
     own = [scores[query] for query in labelled]
     if check_draw(own, rest) < CHOSEN:

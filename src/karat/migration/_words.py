@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from karat.core import Span
-from karat.text import UNSPACED
+from karat.text import word_pattern
 
 SHINGLE = 3
 """Words in a shingle; those of a block with fewer words are as long as the block."""
 _NEAREST = 8
 """Places of a shingle that are looked at: those nearest to where it is expected."""
-_WORD = re.compile(rf"{UNSPACED.pattern}|[^\W{UNSPACED.pattern[1:-1]}]+")
 
 Shingle: TypeAlias = tuple[str, ...]
 
@@ -55,7 +53,7 @@ def find_words(text: str) -> Words:
     keys, starts, ends = [], [], []
     plain = text.isascii()
     at, byte = 0, 0
-    for match in _WORD.finditer(text):
+    for match in word_pattern().finditer(text):
         start, end = match.span()
         word = match[0]
         first = start if plain else byte + len(text[at:start].encode())

@@ -15,6 +15,7 @@ from karat.core import SystemFailed
 from karat.net._body import ACCEPTED, BadEncoding, read_blocks
 from karat.net._connections import Connections
 from karat.net._endpoint import Endpoint
+from karat.net._failures import Busy, NotAService, Unreachable
 from karat.net._http11 import Response
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets
@@ -30,24 +31,6 @@ _MOST_BYTES = 1 << 26
 """Bytes of a response, unpacked: an answer to a question has kilobytes, and a batch of embeddings ten megabytes."""
 _LONG = 600  # digits of a number; Python reads 640 or more, and refuses more than 4,300 unless told otherwise
 _SHOWN = 1000  # characters of a service's message
-
-
-class Unreachable(SystemFailed):
-    """No connection to a service could be made: it is not running there, or its host name does not exist."""
-
-
-class Busy(SystemFailed):
-    """A service failed in a way that may pass: no response in time, 429, 500, 503 ..."""
-
-    pause: float = 0.0
-    """The seconds after which the service wants to be asked again; 0 if it does not say."""
-
-
-class NotAService(SystemFailed):
-    """Something answers at the address of a service, but does not do what the service does.
-
-    It refuses every request (401, 403, 404, 405 ...), or returns something that is not JSON, such as a page of HTML.
-    """
 
 
 class _Request(NamedTuple):

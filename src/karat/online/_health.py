@@ -18,6 +18,7 @@ from karat.online._segment import (
     lock,
     read_frames,
     read_header,
+    strip_zeros,
 )
 from karat.online._times import format_time
 from karat.schema import OnlineDamage, OnlineHealth, OnlineJournal, OnlineRun, OnlineSegmentDamage, OnlineTable
@@ -109,7 +110,7 @@ def _read_segment(
     """
 
     def add(start: int, part: bytes, reason: str) -> None:
-        if size := len(part.rstrip(b"\0")):
+        if size := len(strip_zeros(part)):
             damages.append(OnlineSegmentDamage(segment=name, position=start, bytes=size, reason=reason))
 
     if position is None:

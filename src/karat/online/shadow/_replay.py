@@ -114,9 +114,10 @@ def replay(
     if Paths(Path(store)).is_log():  # without a query to ask nothing was written
         ingest(store, wait=True)
     if dropped:
-        raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {dropped}")
+        raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {', '.join(dropped)}")
     if statuses and not statuses[ANSWERED]:
-        raise SystemFailed(f"of {len(new):,} queries none was answered by both systems: {dict(statuses)}")
+        reasons = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if count)
+        raise SystemFailed(f"of {len(new):,} queries none was answered by both systems: {reasons}")
     return ShadowReplay(
         store=os.fspath(store),
         feature=feature,
