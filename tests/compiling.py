@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import compileall
 import os
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from _pytest.assertion import rewrite
@@ -24,7 +26,7 @@ def find_tasks(config: pytest.Config) -> Iterator[Task]:
         if not measuring.is_on():
             yield partial(compileall.compile_file, path, quiet=2)
         elif _is_newer(path, measuring.find_kept(path)):
-            yield partial(measuring.load_marked, str(path))
+            yield partial(_mark, path)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         kept = rewrite.get_cache_dir(path) / f"{path.stem}{rewrite.PYC_TAIL}"
         if path.name.startswith("test_") and _is_newer(path, kept):
@@ -34,6 +36,16 @@ def find_tasks(config: pytest.Config) -> Iterator[Task]:
 def _is_newer(path: Path, kept: Path) -> bool:
     """Whether a file is newer than what is kept of it; workers look at its contents, too, and see what this misses."""
     return not kept.exists() or kept.stat().st_mtime < path.stat().st_mtime
+
+
+def _mark(path: Path) -> None:
+    """Compile a module with marks, and keep its constants, which Hypothesis reads from all modules before it draws."""
+    from hypothesis.internal.constants_ast import constants_from_module
+
+    measuring.load_marked(str(path))
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    constants_from_module(module)
 
 
 def _rewrite(path: Path, kept: Path, config: pytest.Config) -> None:
@@ -53,6 +65,8 @@ def run_all(tasks: Sequence[Task], processes: int) -> None:
                 for task in tasks[number::processes]:
                     with suppress(SyntaxError, OSError):  # or a folder that cannot be written to
                         task()
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(0)
         children.append(child)

@@ -221,6 +221,8 @@ LINES = [
     ["online", "import", "##[new].db", "run.txt"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["online", "watch", "##[kept].db", "--project", "set", "--html", "##[watch].html"],
+    ["online", "canary", "##[kept].db", "##[add-mask]x"],
     ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
     ["shadow", "replay", "##[kept].db", "--golden", "set", "--control", "shadowed:one", "--treatment", "shadowed:two",
      "--feature", f"{hostile(3)}{ACTING}"],

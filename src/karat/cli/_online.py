@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "canary": "karat.cli._online_canary",
     "expire": "karat.cli._online_expire",
     "export": "karat.cli._online_export",
     "forget": "karat.cli._online_forget",
@@ -15,6 +16,7 @@ _VERBS = {
     "ingest": "karat.cli._online_ingest",
     "record": "karat.cli._online_record",
     "report": "karat.cli._online_report",
+    "watch": "karat.cli._online_watch",
 }
 
 

@@ -186,6 +186,30 @@ def status(feature: str, store: str, as_json: bool) -> None:
     emit(to_json(known) if as_json else status_text(known))
 
 
+@command.command("report", short_help="Draw a trial over time.")
+@click.argument("feature")
+@click.option("--html", metavar="FILE", help="Write one HTML page.")
+@click.option("--svg", metavar="FILE", help="Write the picture.")
+@_STORE
+@_JSON
+def report(feature: str, html: str | None, svg: str | None, store: str, as_json: bool) -> None:
+    """Show the latest trial of FEATURE over time: its mean difference, where it can be, and the evidence.
+
+    Example: karat trial report rerank --html trial.html
+    """
+    from karat.cli._output import write_output
+    from karat.cli._trial_text import report_text
+    from karat.online.trials import report_trial
+    from karat.reports import render_trial_html, render_trial_svg
+    from karat.schema import to_json
+
+    document = report_trial(store, feature)
+    for path, render, option in ((html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")):
+        if path is not None:
+            write_output(path, render(document), option)
+    emit(to_json(document) if as_json else report_text(document))
+
+
 @command.command("decide", short_help="Carry out what the evidence allows.")
 @click.argument("feature")
 @_AUTHOR

@@ -12,10 +12,12 @@ from karat.schema.trials import (
     TrialLog,
     TrialMeasure,
     TrialOutcome,
+    TrialReport,
     TrialStatus,
     TrialTransition,
 )
 
+_POINTS = 10
 _LARGEST = 6.9
 """The logarithm of the evidence above which it is "over 1,000 to 1"."""
 
@@ -68,6 +70,18 @@ def collected_text(seen: TrialCollected) -> str:
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
     title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}"
     return f"{title}\ndifferences: {counts}"
+
+
+def report_text(report: TrialReport) -> str:
+    """Return a trial over time: at most ten points, and every decision."""
+    step = -(-len(report.points) // _POINTS) or 1
+    rows = [["until", "n", "mean", "interval at any look", "better", "worse"]]
+    for point in report.points[::-1][::step][::-1]:
+        interval = f"{point.low:+.4f} to {point.high:+.4f}"
+        odds = [_odds(point.log_better), _odds(point.log_worse)]
+        rows.append([point.time[:16], f"{point.n:,}", f"{point.mean:+.4f}", interval, *odds])
+    moves = "\n".join(transition_text(move) for move in report.transitions)
+    return "\n\n".join(filter(None, [render(rows), moves, status_text(report.status)]))
 
 
 def outcome_text(outcome: TrialOutcome) -> str:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from karat.config._judges import JudgesConfig, read_judges
+from karat.config._online import OnlineConfig, read_online
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
 from karat.config._telemetry import TelemetryConfig, read_telemetry
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
-_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "telemetry")
+_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online", "telemetry")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
@@ -76,6 +77,8 @@ class Config:
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
     telemetry: TelemetryConfig = field(default_factory=TelemetryConfig)
     """Where OpenTelemetry's spans, metrics and logs go."""
+    online: OnlineConfig = field(default_factory=OnlineConfig)
+    """How live traffic is watched."""
 
 
 def read_config(folder: Path) -> Config:
@@ -120,6 +123,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         judges=read_judges(tables["judges"], folder, source),
         gate=tables["gate"],
         telemetry=read_telemetry(tables["telemetry"], source),
+        online=read_online(tables["online"], source),
     )
 
 

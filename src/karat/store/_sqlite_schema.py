@@ -6,7 +6,7 @@ that an agent's memory had (docs/online.md says what was mended), for those whos
 
 from __future__ import annotations
 
-from karat.store import _sqlite_traffic
+from karat.store import _sqlite_alerts, _sqlite_traffic
 
 _TABLES = """
 create table queries (
@@ -229,5 +229,6 @@ MIGRATIONS: tuple[str, ...] = (
     _sqlite_traffic.STEP,
     _ORIGINS,
     _TRIAL_LOGS,
+    _sqlite_alerts.STEP,
 )
 """The steps in their order; the number of a store is how many it has taken."""

@@ -14,6 +14,7 @@ from karat.core import InputError, SystemFailed
 from karat.files import make_own, record_folder, record_path
 from karat.store import _sqlite_statements as sql
 from karat.store import _sqlite_traffic as traffic_sql
+from karat.store._alerts import AlertTables
 from karat.store._sessions import SessionTables
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
@@ -272,6 +273,11 @@ class Store:
     def trials(self) -> TrialTables:
         """The tables of trials."""
         return TrialTables(self._connection, self._rows)
+
+    @property
+    def alerts(self) -> AlertTables:
+        """The tables of alerts, and what is counted for them."""
+        return AlertTables(self._connection, self._rows)
 
     @property
     def sessions_by_arrival(self) -> SessionTables:

@@ -25,6 +25,7 @@ from karat.online.trials._trial import (
     read_transitions,
     record_batch,
     reopen_trial,
+    report_trial,
     start_trial,
     stop_trial,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "record_batch",
     "record_file",
     "reopen_trial",
+    "report_trial",
     "start_trial",
     "stop_trial",
 ]

@@ -15,13 +15,15 @@ from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import is_behavioural
 from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
-from karat.online.trials._observations import UNJUDGED, Observations
+from karat.online.trials._observations import UNJUDGED, Observations, name_series
 from karat.online.trials._plan import TrialPlan, decode_plan, encode_plan
+from karat.online.trials._points import trace_trial
 from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
 from karat.schema.trials import (
     TrialList,
     TrialLog,
     TrialOutcome,
+    TrialReport,
     TrialStatus,
     TrialTransition,
 )
@@ -158,6 +160,25 @@ def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, rea
         if trial.status == "running":
             raise UsageError(f"trial {trial.number} of {feature!r} is running")
         return _move(store, trial, "running", author, reason, None)
+
+
+def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
+    """Return the latest trial of a feature over time, for a picture. It is a look, and counted."""
+    with open_store(path, write=True) as store, store.transaction():
+        trial = find_trial(store, feature)
+        status = _look(store, trial)
+        rows = store.trials.hourly(trial.key, name_series(trial.plan.measure))
+        moves = tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+    rule = trial.plan.rule
+    return TrialReport(
+        status=status,
+        measure=trial.plan.measure,
+        effect=rule.effect,
+        enough=-math.log(rule.alpha),
+        futile=-math.log(rule.beta),
+        points=trace_trial(rows, rule),
+        transitions=moves,
+    )
 
 
 def read_transitions(path: str | os.PathLike[str], feature: str) -> tuple[TrialTransition, ...]:

@@ -10,8 +10,10 @@ from karat.schema.trials._trials import (
     TrialMeasure,
     TrialObservations,
     TrialOutcome,
+    TrialPoint,
     TrialReadOut,
     TrialRecorded,
+    TrialReport,
     TrialStatus,
     TrialTransition,
 )
@@ -29,8 +31,10 @@ __all__ = [
     "TrialMeasure",
     "TrialObservations",
     "TrialOutcome",
+    "TrialPoint",
     "TrialReadOut",
     "TrialRecorded",
+    "TrialReport",
     "TrialStatus",
     "TrialTransition",
 ]

@@ -106,6 +106,37 @@ class TrialTransition(Struct, frozen=True, kw_only=True):
     """What was known; null where a person decided without looking."""
 
 
+class TrialPoint(Struct, frozen=True, kw_only=True):
+    """What was known of the deciding measure when an hour was over."""
+
+    time: str
+    """The end of the hour, in UTC."""
+    n: int
+    mean: float
+    low: float
+    high: float
+    """The confidence sequence."""
+    log_better: float
+    log_worse: float
+    log_below_effect: float
+
+
+class TrialReport(Struct, frozen=True, kw_only=True):
+    """A trial over time, for a picture."""
+
+    status: TrialStatus
+    measure: str
+    effect: float
+    """The smallest effect worth shipping."""
+    enough: float
+    """The logarithm of the evidence that is enough to graduate, or to stop for harm."""
+    futile: float
+    """That of the evidence that is enough to give up."""
+    points: tuple[TrialPoint, ...]
+    """The oldest first; some stand for all if there are very many."""
+    transitions: tuple[TrialTransition, ...]
+
+
 class TrialList(Struct, frozen=True, kw_only=True):
     """All trials of a store, the oldest first."""
 
