@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     )
     from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
+        OnlineAcknowledgement,
         OnlineDamage,
         OnlineExport,
         OnlineForgetting,
@@ -292,6 +293,7 @@ __all__ = [
     "MoverRow",
     "NoveltyForm",
     "ObjectiveChange",
+    "OnlineAcknowledgement",
     "OnlineDamage",
     "OnlineExport",
     "OnlineForgetting",
@@ -394,4 +396,5 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)
