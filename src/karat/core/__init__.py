@@ -115,4 +115,5 @@ _HOME = {
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -78,4 +78,5 @@ _HOME = {
     "hold_at_bounds": "_unjudged",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

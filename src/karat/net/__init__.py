@@ -59,4 +59,5 @@ _HOME = {
     **dict.fromkeys(("find_requirement", "format_extras", "format_pip_line"), "_source"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

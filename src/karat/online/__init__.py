@@ -86,4 +86,5 @@ _HOME = {
     **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -127,4 +127,5 @@ _HOME = {
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

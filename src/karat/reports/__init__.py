@@ -150,4 +150,5 @@ _HOME = {
     "is_observed_drop": "_verdict",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

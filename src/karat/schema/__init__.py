@@ -394,4 +394,5 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -67,4 +67,5 @@ _HOME = {
     **dict.fromkeys(("benjamini_hochberg", "bonferroni", "holm"), "_multiple"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -53,4 +53,5 @@ __all__ = [
 ]
 
 # Imported at first use: only those who make queries from documents need it, and its patterns take time to compile.
-__getattr__ = open_lazily(__name__, dict.fromkeys(("Paragraph", "prose"), "_prose"))
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, dict.fromkeys(("Paragraph", "prose"), "_prose"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.online._shadow_records import CLASSES, STATUSES, LoggedShadow
 from karat.online.shadow._limits import Limits
 from karat.online.shadow._wrapper import Shadow
@@ -41,12 +42,5 @@ _HOME = {
     **dict.fromkeys(("Replayed", "list_golden", "list_logged", "read_queries", "replay"), "_replay"),
     **dict.fromkeys(("MEASURES", "choose_feature", "report_runs", "report_shadow"), "_report"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"karat.online.shadow.{_HOME[name]}"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)
