@@ -73,6 +73,45 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert run_karat("online", "forget").returncode == 2
 
 
+def test_dropped_records_can_be_acknowledged(path: Path) -> None:
+    """Health then passes and still tells them, with who, when, why and how many; what is dropped later counts again."""
+    log = online.open(path)
+    log.record("q", ["a"])
+    log.feedback("impression", evil=2**70)
+    log.feedback("impression", evil=2**70)
+    done = json.loads(run("online", "acknowledge", str(path), "--reason", "a \x1b[31mbug", "--author", "ann", "--json"))
+    assert (done["dropped"], done["author"]) == ({"encode": 2}, "ann")
+    shown = run("online", "health", str(path))  # the host still runs, and nothing is ingested
+    assert "healthy; all that was lost is acknowledged" in shown
+    assert "dropped  2 could not be encoded, acknowledged" in shown
+    assert f"seen     {done['time']} by ann: a " in shown
+    assert "\x1b" not in shown
+    log.feedback("impression", evil=2**70)
+    assert "dropped  3 could not be encoded, 2 of them acknowledged" in run("online", "health", str(path), code=1)
+    log.close()
+    ingest(path)
+    assert not check_health(path).healthy
+    assert run("online", "acknowledge", str(path), "--reason", "again").startswith("acknowledged by ")
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "and again")
+    health = check_health(path)
+    assert (health.healthy, health.dropped, health.acknowledged) == (True, {"encode": 3}, {"encode": 3})
+    assert [dict(done.dropped) for done in health.acknowledgements] == [{"encode": 2}, {"encode": 1}]
+
+
+def test_what_cannot_be_acknowledged(path: Path) -> None:
+    """No reason is refused, and so is a log that is not there; damage is seen by removing its file."""
+    assert run_karat("online", "acknowledge", path, "--reason", "x").returncode == 2
+    with online.open(path) as log:
+        log.record("q", ["a"])
+    (Paths(path).journal / "broken.seg").write_bytes(b"broken")
+    ingest(path)
+    assert run_karat("online", "acknowledge", path, "--reason", " ").returncode == 2
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
+    assert not check_health(path).healthy
+    shutil.rmtree(Paths(path).journal)
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
+
+
 def test_damage_is_told_before_it_is_ingested(path: Path) -> None:
     """A record that was overwritten, those after it, and that its file was removed because somebody has seen it."""
     with online.open(path) as log:

@@ -57,6 +57,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "migration-judgments": ("migration", "CarriedJudgments"),
     "migration-rollout": ("migration", "RolloutReport"),
     "migration-table": ("migration", "MigrationTable"),
+    "online-acknowledgement": ("_online", "OnlineAcknowledgement"),
     "online-canary": ("watch", "CanaryReport"),
     "online-export": ("_online", "OnlineExport"),
     "online-forgetting": ("_online", "OnlineForgetting"),
