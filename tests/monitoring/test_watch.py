@@ -260,6 +260,7 @@ def test_drops_are_an_alert_where_there_are_no_new_windows(path: Path) -> None:
     write(path, make_window(0))
     assert look(path, 1, only("errors", "dropped")).status == "fine"
     with online.open(path) as log:
+        log.record("a", [], time=DAY + 1)
         log.record("b", [], flags=1)
     online.ingest(path)
     late = watch(path, config=only("errors", "dropped"), now=DAY + 5 * 86_400)
