@@ -8,6 +8,7 @@ from karat.cli._table import escaped, render
 from karat.schema.trials import (
     TrialCollected,
     TrialForecast,
+    TrialHoldout,
     TrialList,
     TrialLog,
     TrialMeasure,
@@ -82,6 +83,19 @@ def report_text(report: TrialReport) -> str:
         rows.append([point.time[:16], f"{point.n:,}", f"{point.mean:+.4f}", interval, *odds])
     moves = "\n".join(transition_text(move) for move in report.transitions)
     return "\n\n".join(filter(None, [render(rows), moves, status_text(report.status)]))
+
+
+def holdout_text(shown: TrialHoldout) -> str:
+    """Return the weekly holdout, and that it does not decide."""
+    rows = [["week from", "sessions", f"mean difference in {escaped(shown.measure)}"]]
+    means = ("-" if row.mean is None else f"{row.mean:+.4f}" for row in shown.weeks)
+    rows += [[row.week, f"{row.sessions:,}", mean] for row, mean in zip(shown.weeks, means, strict=True)]
+    title = (
+        f"{escaped(shown.feature)} on {shown.queries:,} of {shown.of:,} queries that are held out (seed {shown.seed})"
+    )
+    rule = f"{shown.cycles} weeks in a row without a loss"
+    said = f"promote: {rule}" if shown.promote else f"hold: the last weeks are not {rule}"
+    return f"{title}\n{render(rows)}\n{said}. It is shown, and never decides: karat trial decide does"
 
 
 def outcome_text(outcome: TrialOutcome) -> str:

@@ -195,6 +195,35 @@ class TrialCollected(Struct, frozen=True, kw_only=True):
     """Sessions of which more was recorded after they had been measured; it is left out."""
 
 
+class HoldoutWeek(Struct, frozen=True, kw_only=True):
+    """A week on the holdout."""
+
+    week: str
+    """Its Monday, in UTC."""
+    start: float
+    """The same in seconds since 1970."""
+    sessions: int
+    """The sessions that asked something of the holdout."""
+    mean: float | None
+    """The mean difference of treatment and control; null if nothing was measured."""
+
+
+class TrialHoldout(Struct, frozen=True, kw_only=True):
+    """The weekly holdout of a feature: a read-out, which never decides."""
+
+    feature: str
+    measure: str
+    queries: int
+    """The queries that are held out."""
+    of: int
+    seed: int
+    weeks: tuple[HoldoutWeek, ...]
+    """Those that are over and have shadow runs, the oldest first."""
+    cycles: int
+    """How many weeks in a row have to be without a loss."""
+    promote: bool
+
+
 class TrialForecast(Struct, frozen=True, kw_only=True):
     """How many sessions a trial will need. A number is null if fewer trials find the effect within ``most``."""
 
