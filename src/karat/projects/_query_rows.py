@@ -218,7 +218,8 @@ def _score_queries(
 
 def rank_documents(documents: Sequence[str]) -> dict[str, int]:
     """Return the first rank of each document of a list."""
-    return dict(zip(reversed(documents), range(len(documents), 0, -1), strict=True))  # a dict keeps the last rank of a key
+    # From the last to the first: a dict keeps the last rank of a key.
+    return dict(zip(reversed(documents), range(len(documents), 0, -1), strict=True))
 
 
 def _list_channels(hits: Iterable[Hit]) -> list[dict[str, int]]:
