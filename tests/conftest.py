@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import karat.cli
+from browsers import browser as browser
 from clocks import Clock
 from dealing import deal
 from karat.systems.embed import Granite

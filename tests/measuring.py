@@ -59,7 +59,7 @@ def load_marked(path: str) -> Marked:
     """Return a module with marks; it is kept where Python keeps byte code."""
     source = Path(path).read_bytes()
     key = hashlib.sha256(_VERSION + source).digest()
-    kept = Path(cache_from_source(path)).with_suffix(".marked")
+    kept = find_kept(path)
     try:
         old, *fields = marshal.loads(kept.read_bytes())
         if old == key:
@@ -76,6 +76,16 @@ def load_marked(path: str) -> Marked:
         new.write_bytes(marshal.dumps((key, *marked)))
         new.replace(kept)
     return marked
+
+
+def find_kept(path: str | Path) -> Path:
+    """Return where a module with marks is kept."""
+    return Path(cache_from_source(path)).with_suffix(".marked")
+
+
+def is_on() -> bool:
+    """Whether what this process and its workers import is marked."""
+    return _folder is not None
 
 
 def start() -> None:

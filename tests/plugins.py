@@ -18,6 +18,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     for name in ("xdist", "randomly", "hypothesispytest", "karat"):
         pluginmanager.load_setuptools_entrypoints("pytest11", name)
     pluginmanager.import_plugin("messages")
+    pluginmanager.import_plugin("compiling")
 
 
 @pytest.hookimpl(wrapper=True)

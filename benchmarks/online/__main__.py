@@ -2,7 +2,7 @@
 
 ``./scripts/bench online`` logs queries with ten hits through karat, a SQLite commit for each, a queue in memory, and
 OpenTelemetry's batch processor: one after the other, one a millisecond, and that beside a thread that computes. Then
-hosts are killed, and their records counted. ``--quick`` takes a twentieth. Times depend on the machine and on what else
+hosts are killed, and their records counted. ``--quick`` takes a hundredth. Times depend on the machine and on what else
 it does: run it alone, and see the first row of each load, which logs nothing: a loop of ten microseconds. The last
 lines say what karat's ingester stores for each CPU second. ``--day 1000000`` stores a day of so many queries instead,
 and reads its statistics.
@@ -140,11 +140,11 @@ def main() -> None:
 
         compare_days(options.day)
         return
-    share = 20 if options.quick else 1
+    share = 100 if options.quick else 1
     compare_times(
         options.only, options.tracing, {"hot": 40_000 // share, "paced": 5000 // share, "beside": 5000 // share}
     )
-    compare_losses(options.only, options.tracing, 2 if options.quick else KILLS)
+    compare_losses(options.only, options.tracing, 1 if options.quick else KILLS)
     measure_ingester(100_000 // share)
 
 

@@ -2,7 +2,7 @@
 
 ``./scripts/bench shadow`` calls a control that returns ten hits: alone, in the shadow of a treatment that waits as a
 service does, with the queue full, and with the breaker open; one call after the other, and one a millisecond. Promised
-is a p99 below 100 microseconds for a call that is sampled. ``--quick`` takes a twentieth. Times depend on the machine
+is a p99 below 100 microseconds for a call that is sampled. ``--quick`` takes a hundredth. Times depend on the machine
 and on what else it does: run it alone. CPU is that of the caller's thread, which other programs disturb less.
 """
 
@@ -75,7 +75,7 @@ def measure(call: Callable[..., Any], count: int, pause: float) -> tuple[list[fl
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    share = 20 if parser.parse_args().quick else 1
+    share = 100 if parser.parse_args().quick else 1
     print("| call | load | p50 us | p99 us | CPU p50 us | CPU p99 us | promised p99 |")
     print("|---|---|---|---|---|---|---|")
     for load, count, pause in (("one after the other", 20_000, 0.0), ("one a millisecond", 3000, 0.001)):

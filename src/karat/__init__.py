@@ -96,14 +96,15 @@ _HOME = {
     **dict.fromkeys(("GateResult", "check", "evaluate"), "karat.projects"),
 }
 
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
 
-def __getattr__(name: str) -> Any:
-    # Imported at first use: `karat --help` needs none of it, and NumPy takes longer to import than Python to start.
-    if name in __all__:
-        from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        # Imported at first use: `karat --help` needs none of it, and NumPy takes longer to import than Python to start.
+        if name in __all__:
+            from importlib import import_module
 
-        return getattr(import_module(_HOME.get(name, "karat.core")), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(import_module(_HOME.get(name, "karat.core")), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from karat import read_run
+from karat.schema import json_schema
 
 VERB = "fuse"
 Run = Callable[..., tuple[str, str]]
@@ -136,3 +138,12 @@ def test_a_misspelt_method_has_a_suggestion(run: Run, folder: Path) -> None:
     """The message lists the methods and names the nearest."""
     assert "'rff' is not one of 'rrf', " in (err := run("bm25.txt", "dense.json", "--method", "rff", code=2)[1])
     assert "did you mean 'rrf'?" in err
+
+
+def test_what_was_done_is_a_published_document(run: Run, folder: Path) -> None:
+    """``--json`` has the type of its schema; parameters that the method does not use are left out."""
+    for method, used in (("rrf", {"k", "weights"}), ("combsum", {"norm"})):
+        out, _ = run("bm25.txt", "dense.json", "--method", method, "-o", "fused.txt", "--json")
+        document = json.loads(out)
+        jsonschema.validate(document, json_schema("fusion"))
+        assert {"k", "weights", "norm"} & document.keys() == used

@@ -14,10 +14,12 @@ import pytest
 
 import karat.cli
 from cli.gate_project import accept, main, make_run
+from cli.test_outputs import commands
 from karat import golden, online
-from karat.cli import _golden, _judge, _main, _online, _shadow
+from karat.cli._main import cli
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.online._shadow_records import ShadowDraft
+from karat.online.trials import TrialPlan, start_trial
 
 COMMANDS = (
     "##[add-mask]the",
@@ -32,7 +34,7 @@ COMMANDS = (
 ACTING = "\x1b[2J\x1b]0;title\x07\u202eevil\u2066\x9b31m\r::error::carriage"
 GITHUB = re.compile(r"##\[|^\s*::")
 OTHERS = re.compile(r"##\w*\[|section_(start|end):\d")
-NO_TEXT = {"measures", "systems", "export"}
+NO_TEXT = {"measures", "systems list", "export"}
 """Verbs that print nothing from outside, or that need MLflow."""
 
 
@@ -146,6 +148,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             log.record(hostile(i, ACTING), [hostile(i, "d")], session=hostile(i), intent=hostile(i))
             log.feedback("validate_useful", session=hostile(i), document=hostile(i, "d"))
     online.ingest(folder / "##[kept].db")
+    assert (
+        main(["migrate", "blocks", str(folder / "set"), str(folder / "other"), "-o", str(folder / "moves.jsonl")]) == 4
+    )
+    start_trial(folder / "##[kept].db", TrialPlan(feature="running", shares={hostile(0, ACTING): 1, "control": 1}))
     return folder
 
 
@@ -164,6 +170,8 @@ def inside(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 NOW, WAS = "runs/::stop-commands::now.jsonl", "runs/##[add-mask]was.jsonl"
 QUERY = hostile(0, "q")
+IN_ORDER = ("sweep", "experiments list", "experiments show", "experiments diff", "golden merge")
+"""Verbs that a test of their own tries one after the other."""
 LINES = [
     ["golden", "check", "set"],
     ["golden", "convert", "set", "::copy"],
@@ -213,10 +221,18 @@ LINES = [
     ["online", "import", "##[new].db", "run.txt"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["online", "watch", "##[kept].db", "--project", "set", "--html", "##[watch].html"],
+    ["online", "canary", "##[kept].db", "##[add-mask]x"],
     ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
     ["shadow", "replay", "##[kept].db", "--golden", "set", "--control", "shadowed:one", "--treatment", "shadowed:two",
      "--feature", f"{hostile(3)}{ACTING}"],
     ["shadow", "report", "##[kept].db", "--golden", "set", "--html", "##[shadow].html"],
+    ["shadow", "gate", "##[kept].db", ".", "--feature", hostile(1, ACTING)],
+    ["shadow", "gate", "##[kept].db", "."],
+    ["migrate", "blocks", "pages", "pages", "--from", "##[add-mask]v1", "-o", "##[moves].jsonl"],
+    ["migrate", "blocks", "set", "pages"],
+    ["migrate", "judgments", "set", "moves.jsonl", "--documents", "set", "-o", "##[new]", "--pool", "##[look].jsonl"],
+    ["migrate", "shadow", "moves.jsonl", "##[kept].db", "--feature", hostile(1, ACTING)],
     ["harvest", "##[kept].db", "--golden", "set", "-o", "##[candidate]"],
     ["flag", "set", "rerank", "--percent", "5", "--reason", f"{hostile(1)}{ACTING}", "--author", hostile(0),
      "--override", f"{hostile(2)}=treatment", "--store", "##[kept].db"],
@@ -229,6 +245,11 @@ LINES = [
     ["trial", "status", "##[add-mask]x", "--store", "##[kept].db"],
     ["trial", "record", "##[add-mask]x", "##[none].json", "--store", "##[kept].db"],
     ["trial", "list", "--store", "##[kept].db"],
+    ["trial", "status", "running", "--store", "##[kept].db"],
+    ["trial", "collect", "running", "--store", "##[kept].db"],
+    ["trial", "decide", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
+    ["trial", "stop", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
+    ["trial", "reopen", "##[add-mask]x", "--reason", hostile(1, ACTING), "--store", "##[kept].db"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],
@@ -237,6 +258,7 @@ LINES = [
     ["report", NOW, "--format", "blocks"],
     ["runs", "list", "."],
     ["runs", "show", NOW],
+    ["runs", "convert", NOW, "##[spans].jsonl", "--to", "openinference"],
     ["runs", "prune", ".", "--keep", "1", "--dry-run"],
     ["show", NOW, QUERY],
     ["stability", NOW],
@@ -275,12 +297,8 @@ def test_no_verb_prints_what_acts(inside: Path, capsys: pytest.CaptureFixture[st
 
 def test_every_verb_is_tried() -> None:
     """A new verb has to be added here."""
-    tried = {line[0] for line in LINES} | {"experiments"}
-    assert set(_main._VERBS) - NO_TEXT <= tried
-    assert {f"judge {verb}" for verb in _judge._VERBS} <= {" ".join(line[:2]) for line in LINES}
-    assert {f"shadow {verb}" for verb in _shadow._VERBS} <= {" ".join(line[:2]) for line in LINES}
-    assert {f"online {verb}" for verb in _online._VERBS} <= {" ".join(line[:2]) for line in LINES}
-    assert {f"golden {verb}" for verb in _golden._VERBS} - {"golden merge"} <= {" ".join(line[:2]) for line in LINES}
+    tried = {" ".join(line[:2]) for line in LINES} | {line[0] for line in LINES} | set(IN_ORDER)
+    assert {verb for verb, _ in commands(cli)} - tried == NO_TEXT
 
 
 def test_a_sweep_and_its_experiments_print_nothing_that_acts(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:

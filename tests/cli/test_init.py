@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 import yaml
 
@@ -20,6 +21,7 @@ from karat import golden
 from karat.core import UsageError
 from karat.golden import LONGEST_QUERY, SHORTEST_QUERY
 from karat.projects import open_project
+from karat.schema import json_schema
 from karat.start import Start, start_project
 
 VERB = "init"
@@ -151,6 +153,7 @@ def test_twice_is_the_same_as_once(run: Run, repository: Path) -> None:
     run("--documents", "docs", "--ci", "both", "--yes")
     before = files(repository)
     document = json.loads(run("--documents", "docs", "--ci", "both", "--json")[0])
+    jsonschema.validate(document, json_schema("start"))
     assert {file["state"] for file in document["files"]} == {"same"}
     assert files(repository) == before
 

@@ -124,7 +124,7 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
         "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
         "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-        "Live": ("online", "shadow", "harvest", "flag", "trial"),
+        "Live": ("online", "shadow", "harvest", "flag", "trial", "migrate"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
@@ -134,7 +134,7 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
     """A new verb, which is a module with a command of its name, cannot be forgotten."""
     folder = Path(karat.__file__).parent / "cli"
     commands = [file.stem for file in folder.glob("_*.py") if "\ndef command(" in file.read_text()]
-    parts = ("_flag_", "_golden_", "_judge_", "_online_", "_shadow_")
+    parts = ("_flag_", "_golden_", "_judge_", "_migrate_", "_online_", "_shadow_")
     verbs = {stem[1:].replace("_", "-") for stem in commands if not stem.startswith(parts)}
     assert verbs == {verb for section in _SECTIONS.values() for verb in section} == set(_VERBS)
 

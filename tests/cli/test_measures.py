@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +13,7 @@ import karat
 from each import each
 from karat.cli._main import cli
 from karat.core import MEASURES
+from karat.schema import json_schema
 
 
 def printed(*arguments: str) -> str:
@@ -49,7 +51,9 @@ def test_an_alias_explains_its_measure() -> None:
 
 def test_json_holds_the_whole_table() -> None:
     """``--json`` gives all measures, or one, with everything that is known of it."""
-    listed = json.loads(printed("--json"))["measures"]
+    document = json.loads(printed("--json"))
+    jsonschema.validate(document, json_schema("measures"))
+    listed = document["measures"]
     assert [measure["name"] for measure in listed] == [definition.name for definition in MEASURES]
     keys = {"name", "aliases", "cutoff", "parameters", "aggregate", "higher_is_better", "queries", "doc"}
     assert all(set(measure) == keys for measure in listed)

@@ -15,11 +15,13 @@ import pytest
 from cli.gate_project import accept, main, make_run, make_set
 from karat import golden, online
 from karat.cli._main import cli
+from karat.online._shadow_records import ShadowDraft
 
 QRELS = "q01 0 d01 1\nq02 0 d02 1\n"
 RUN = "q01 Q0 d01 1 2.0 t\nq02 Q0 x01 1 1.0 t\n"
 TOML = '[golden]\npath = "set"\ndocuments = "docs"\n[eval]\nmeasures = ["RR@10"]\nsystem = "own:find"\n'
 TREC = ("one.txt", "two.txt")
+MIGRATED = ["docs/d01.md", "karat.toml", "set/queries.jsonl"]
 
 CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
     # what writes: the arguments, the files that it reads, and what would become input
@@ -77,6 +79,38 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["set", "docs", "live.db", "karat.toml"],
         ["docs/new"],
     ),
+    ("online report", "--html"): (
+        ["online", "report", "live.db", "--golden", ".", "--html"],
+        ["live.db", "live.db-wal", "live.db.key", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
+        ["live.db.journal/new.html", "live.db-shm", "live.db.archive/new", "docs/new.md"],
+    ),
+    ("online export", "destination"): (
+        ["online", "export", "live.db"],
+        ["live.db", "live.db.key"],
+        ["live.db.journal", "live.db.archive/new"],
+    ),
+    ("shadow report", "--html"): (
+        ["shadow", "report", "live.db", "--golden", ".", "--html"],
+        ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
+        ["live.db.journal/new.html", "live.db-wal"],
+    ),
+    ("shadow gate", "--html"): (
+        ["shadow", "gate", "live.db", ".", "--html"],
+        ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
+        ["live.db.journal/new.html", "live.db-wal"],
+    ),
+    ("migrate blocks", "--output"): (["migrate", "blocks", ".", "docs", "-o"], MIGRATED, ["docs/new.md"]),
+    ("migrate blocks", "--history"): (["migrate", "blocks", ".", "docs", "--history"], MIGRATED, ["docs/new.md"]),
+    ("migrate judgments", "--output"): (
+        ["migrate", "judgments", ".", "moves.jsonl", "--documents", "docs", "-o"],
+        ["set", "docs"],
+        ["docs/new"],
+    ),
+    ("migrate judgments", "--pool"): (
+        ["migrate", "judgments", ".", "moves.jsonl", "--documents", "docs", "--pool"],
+        ["moves.jsonl", *MIGRATED],
+        ["docs/new.md"],
+    ),
     ("eval", "--output"): (["eval", ".", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--output"): (["check", ".", "--no-report", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--reports"): (["check", ".", "--reports"], ["docs", "set"], ["docs/new", "set/new"]),
@@ -93,13 +127,14 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         [],
     ),
 }
-WRITTEN = {"--output", "--svg", "--reports", "--baseline", "--log"}
+WRITTEN = {"--output", "--svg", "--html", "--reports", "--baseline", "--log"}
 READ_ONLY = {
     *(
         f"{verb} --baseline"
         for verb in ("check", "gate", "report", "show", "sweep", "baseline diff", "baseline show", "judge bridge")
     ),
     *(f"experiments {verb} --log" for verb in ("diff", "list", "show")),
+    "trial collect --log",
 }
 """Options whose name means a file that another verb writes."""
 
@@ -121,6 +156,8 @@ def test_every_option_that_writes_is_tested() -> None:
     for verb, command in commands(cli):
         for parameter in command.params:
             options = {*parameter.opts} & WRITTEN
+            if isinstance(parameter, click.Option) and (parameter.help or "").startswith("Write") and parameter.metavar:
+                options = {max(parameter.opts, key=len)}
             if (
                 isinstance(parameter, click.Argument)
                 and "destination" in f"{parameter.name} {parameter.metavar}".lower()
@@ -152,8 +189,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = make_run(folder, golden.read(folder / "set", documents=folder / "docs"), [1] * 12)
     shutil.copy(run, folder / "run.svg")
     accept(folder, run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["migrate", "blocks", ".", "docs", "-o", "moves.jsonl"])
     with online.open(folder / "live.db") as log:
         log.record("Where is the pool?", [("d01", 1.0)])
+        draft = ShadowDraft("s1", 1.5, "rerank", "What of 01?")
+        draft.control, draft.treatment = ("d01",), ("d02",)
+        log.write(draft)
     online.ingest(folder / "live.db")
     return folder
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.gate_project import main
+from karat import online
 from karat.online.flags import change_flag, read_flags
 from karat.online.trials import read_transitions
 from karat.store import open_store
@@ -102,6 +103,34 @@ def test_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert "50 %                       over 100" in text
     assert "has no differences in 'RR@5'" in call(capsys, "plan", "batch.json", "--measure", "RR@5")[2]
     assert "cannot be simulated" in call(capsys, "plan", "batch.json", "--effect", "0.6")[2]
+
+
+def test_a_trial_is_measured_from_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the sessions that are over came to, once; and how long a trial with such sessions would take."""
+    start = ("start", "rerank", "--source", "sessions", "--measure", "Success", "--must-show", "", "--idle", "0.001")
+    call(capsys, *start)
+    with online.open("karat.db") as log:
+        for number in range(8):
+            arm = "treatment" if number % 2 else "control"
+            log.record("wifi", ["a"], session=f"s{number}", flags={"rerank": arm})
+    code, out, _ = call(capsys, "collect", "rerank")
+    assert code == 0
+    assert out.startswith("rerank: 8 sessions that were over by 20")
+    assert out.endswith("\ndifferences: 4 in Success\n")
+    again = json.loads(call(capsys, "collect", "rerank", "--json")[1])
+    assert (again["sessions"], again["differences"]) == (0, {})
+    record(capsys, {"batch": "b", "differences": {"Success": [[0.5, 3]]}})
+    status = call(capsys, "status", "rerank")[1]
+    assert "3 of 7 differences are not from the log: nothing has checked them" in status
+    assert ": 8 sessions that were over by 20" in status
+    with online.open("karat.db") as log:
+        for number in range(40):
+            log.feedback("task_outcome", session=f"late{number}", value=number % 2)
+            log.record("wifi", ["a"], session=f"late{number}")
+    call(capsys, "collect", "rerank")
+    text = call(capsys, "plan", "--measure", "Success", "--effect", "0.3", "--most", "500")[1]
+    assert "trials that have found it  pairs of sessions" in text
+    assert "measured by judgments" in call(capsys, "plan", "--source", "judgments")[2]
 
 
 @pytest.mark.parametrize(

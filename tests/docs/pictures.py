@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reports.test_html_browser import FLAGS, _chromium
+from browsers import FLAGS, _chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = {"width": 1280, "height": 1370}

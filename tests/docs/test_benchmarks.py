@@ -93,3 +93,10 @@ def test_the_benchmark_of_shadows_runs(bench: Bench) -> None:
     printed = bench("shadow")
     assert "| the control alone | one after the other |" in printed
     assert "| sampled, the queue is full | one a millisecond |" in printed  # how much, a busy machine decides
+
+
+def test_the_flags_benchmark_runs(bench: Bench) -> None:
+    """``./scripts/bench flags --quick``: what it costs to ask for a flag, beside a dict and OpenFeature."""
+    printed = bench("flags")
+    for name in ("a look into a dict", "karat", "OpenFeature, its provider in memory", "OpenFeature, karat's provider"):
+        assert f"\n{name}" in printed

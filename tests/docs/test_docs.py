@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import click
@@ -321,44 +320,3 @@ def test_links_lead_somewhere(page: Path) -> None:
         linked = (page.parent / path).resolve() if path else page
         assert linked.exists(), f"{target} in {page.name}"
         assert not fragment or fragment in anchors(linked), f"{target} in {page.name}"
-
-
-class _Assets(HTMLParser):
-    """Collects what a browser loads for a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
-        loads = {"link": "href", "script": "src", "img": "src", "iframe": "src"}
-        if tag in loads and attributes.get(loads[tag]) and attributes.get("rel") != "canonical":
-            self.loaded.append(str(attributes[loads[tag]]))
-
-
-@pytest.mark.slow
-def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path, environment: dict[str, str]) -> None:
-    """mkdocs finds no broken link and no page outside the menu, and a browser needs no other host for the result."""
-    site = tmp_path / "site"
-    process = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert process.returncode == 0, process.stderr
-    pages = list(site.rglob("*.html"))
-    assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
-    for page in pages:
-        assets = _Assets()
-        text = page.read_text(encoding="utf-8")
-        assert "```" not in text, f"{page.name}: a block that is none"
-        assets.feed(text)
-        assert assets.loaded
-        assert [asset for asset in assets.loaded if re.match(r"(?:\w+:)?//", asset)] == [], page.name
-    for sheet in site.rglob("*.css"):
-        text = sheet.read_text(encoding="utf-8")
-        assert not re.search(r"(?:@import\s+(?:url\()?|url\()\s*[\"']?(?:https?:)?//", text), sheet.name

@@ -68,6 +68,20 @@ def test_no_source_file_is_longer_than_400_lines(files: list[Path]) -> None:
     assert {name: size for name, size in sizes.items() if size > 400} == {}
 
 
+def test_the_first_pages_stay_short() -> None:
+    """The README has two hundred lines at most, and the walk of ``karat check`` fifteen steps."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+    walk = (
+        (ROOT / "ARCHITECTURE.md")
+        .read_text(encoding="utf-8")
+        .split("## The walk of `karat check`")[1]
+        .split("\n## ")[0]
+    )
+    steps = [int(number) for number in re.findall(r"(?m)^(\d+)\. ", walk)]
+    assert steps == list(range(1, len(steps) + 1))
+    assert 5 < len(steps) <= 15
+
+
 def sources(files: list[Path]) -> list[Path]:
     """Return the Python files of the package."""
     names = [name for name in files if name.parts[0] == "src" and name.suffix == ".py"]

@@ -26,6 +26,7 @@ BOMB = MEGABYTE * 64
 QRELS = "q01 0 d01 1\n"
 RUN = "q01 Q0 d01 1 2.0 t\n"
 
+REPLAY = ["shadow", "replay", "live.db", "--control", ".", "--treatment", ".", "--feature", "x"]
 READS = {
     # what is read: the path that is replaced, and the verb that reads it
     "judgments": ("qrels.txt", ["score", "qrels.txt", "run.txt"]),
@@ -55,6 +56,14 @@ READS = {
     "a decision": ("decision.json", ["report", "decision.json"]),
     "a sweep": ("sweep.toml", ["sweep", "sweep.toml", "--dry-run"]),
     "a log": ("experiments.json", ["experiments", "list"]),
+    "new documents": ("rows.jsonl", ["gain", ".", "--documents", "rows.jsonl"]),
+    "labels": ("pool.jsonl", ["judge", "calibrate", "pool.jsonl", "--pool", "pool.jsonl"]),
+    "an old judge": ("policy.toml", ["judge", "bridge", "policy.toml", "karat.toml", "runs/new.jsonl"]),
+    "logged queries": ("ubi.jsonl", ["online", "import", "live.db", "ubi.jsonl"]),
+    "a report to record": ("decision.json", ["online", "record", "decision.json", "live.db"]),
+    "queries to replay": ("ids.txt", [*REPLAY, "--queries", "ids.txt"]),
+    "a batch of a trial": ("decision.json", ["trial", "record", "rerank", "decision.json", "--store", "live.db"]),
+    "a batch to plan by": ("decision.json", ["trial", "plan", "decision.json"]),
 }
 SPECIAL = {"a named pipe": "pipe", "a socket": "socket", "a device": "zero"}
 
@@ -74,6 +83,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pool.jsonl", '{"query": "q01", "document": "x01", "grade": 0}\n'),
         ("experiments.json", '{"experiments": []}'),
         ("sweep.toml", '[[variants]]\nname = "a"\n"eval.k" = 5\n'), ("decision.json", "{}"),
+        ("ubi.jsonl", '{"query_id": "q", "user_query": "Where?", "timestamp": "2026-11-18T00:00:00Z"}\n'),
     ):  # fmt: skip
         (folder / name).write_text(text)
     return folder

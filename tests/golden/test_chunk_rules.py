@@ -146,6 +146,8 @@ def test_lost_characters_are_shown() -> None:
         ("", ""),
         ("15:00 - 16:30 €", ""),
         ("Sie sagen «да»", "Latin"),
+        ("abжд", "Latin"),  # of equally many, the first
+        ("ждab", "Cyrillic"),
     ],
 )
 def test_scripts(text: str, expected: str) -> None:

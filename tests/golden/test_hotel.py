@@ -123,6 +123,13 @@ def words_of(document: str) -> frozenset[str]:
     return frozenset(content(texts()[document].decode()))
 
 
+def test_enough_questions_have_an_answer_and_some_have_none() -> None:
+    """Sixty have a reference answer, of which a passage is judged; a handful can only be refused."""
+    passages = {judgment.query for judgment in hotel().judgments if judgment.target.span and judgment.grade >= 2}
+    assert sum(bool(query.answer) and query.id in passages for query in hotel().queries) >= 60
+    assert len(hotel().unanswerable) >= 5
+
+
 def test_every_reference_answer_is_in_the_documents() -> None:
     """All its numbers are in documents that are judged to be on its topic, and most of its words in those that answer.
 

@@ -1,7 +1,9 @@
 """Rounds of processes that are killed while they write and ingest; prints what was lost, and what came twice.
 
 Arguments: a folder, the number of rounds, and a seed. Each round has four writers, one of which forks in the middle,
-and two ingesters, all killed at random moments; then all that was accepted must be in the store exactly once.
+and two ingesters, all killed at random moments. A store has ten rounds, so that ingesters are killed while they make
+it, while they fill it, and while they store what killed writers left; then all that was accepted must be in it exactly
+once.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import struct
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,22 +26,24 @@ from karat.core import InputError
 from karat.online import ingest, read_log
 
 WRITERS = 5
+ROUNDS = 10
+"""Those that share a store: to make one takes as long as to fill it."""
 _COUNT = struct.Struct("<Q")
 
 
 def write(path: Path, name: str, board: mmap.mmap, place: int, rng: random.Random) -> None:
     """Write until killed; the board has how many were accepted."""
-    log = online.open(path, segment_bytes=1 << 15, sync=0.01)
+    log = online.open(path, segment_bytes=1 << 13, sync=0.01)
     fork_at = rng.randrange(40) if place == 0 else -1
     number = 0
     while True:
         if number == fork_at and not os.fork():
-            name, place, number, fork_at = "child", WRITERS - 1, 0, -1
+            name, place, number, fork_at = f"{name}-child", WRITERS - 1, 0, -1
         log.record(f"{name} {number}", ["a", "b", "c"], session=name)
         if log.dropped:
             os._exit(1)
         number += 1
-        if number % 50 == 0:
+        if number % 10 == 0:
             time.sleep(0.001)  # or most of the time would go into storing what they wrote
         _COUNT.pack_into(board, 8 * place, number)
 
@@ -66,7 +71,7 @@ def start(function: object, *arguments: object) -> int:
 def run_round(path: Path, tag: str, rng: random.Random) -> tuple[dict[str, int], int]:
     """Return how many records of each writer were accepted, and how many processes had to be killed."""
     board = mmap.mmap(-1, 8 * WRITERS)
-    names = [f"{tag}-{number}" for number in range(WRITERS - 1)] + ["child"]
+    names = [f"{tag}-{number}" for number in range(WRITERS - 1)] + [f"{tag}-0-child"]
     pids = [start(write, path, name, board, place, rng) for place, name in enumerate(names[:-1])]
     pids += [start(ingest_for_ever, path) for _ in range(2)]
     rng.shuffle(pids)
@@ -80,25 +85,34 @@ def run_round(path: Path, tag: str, rng: random.Random) -> tuple[dict[str, int],
     return {name: _COUNT.unpack_from(board, 8 * place)[0] for place, name in enumerate(names)}, killed
 
 
+def run_rounds(path: Path, numbers: Sequence[int], rng: random.Random) -> Counter[str]:
+    """Run rounds with a store; return how many records were accepted, and what became of them."""
+    result: Counter[str] = Counter()
+    expected: set[str] = set()
+    for number in numbers:
+        accepted, killed = run_round(path, str(number), rng)
+        expected.update(f"{name} {index}" for name, count in accepted.items() for index in range(count))
+        result["killed"] += killed
+    result["damaged"] = ingest(path, wait=True).damaged
+    with read_log(path) as reader:
+        there = Counter(query.text for query in reader.queries())
+    result["accepted"] = len(expected)
+    result["lost"] = len(expected - there.keys())
+    result["twice"] = sum(count > 1 for count in there.values())
+    result["segments"] = len(list(path.with_name(f"{path.name}.journal").glob("*.seg")))
+    return result
+
+
 def main(folder: Path, rounds: int, seed: int) -> None:
     rng = random.Random(seed)
-    result = {"accepted": 0, "lost": 0, "twice": 0, "killed": 0, "segments": 0, "damaged": 0}
-    for number in range(rounds):
-        path = folder / f"{number}.db"
-        accepted, killed = run_round(path, str(number), rng)
-        result["killed"] += killed
-        result["damaged"] += ingest(path, wait=True).damaged
-        with read_log(path) as reader:
-            there = Counter(query.text for query in reader.queries())
-        expected = {f"{name} {index}" for name, count in accepted.items() for index in range(count)}
-        result["accepted"] += len(expected)
-        result["lost"] += len(expected - there.keys())
-        result["twice"] += sum(count > 1 for count in there.values())
-        result["segments"] += len(list((folder / f"{number}.db.journal").glob("*.seg")))
-        for file in folder.glob(f"{number}.db*"):
+    result: Counter[str] = Counter()
+    for first in range(0, rounds, ROUNDS):
+        result += run_rounds(folder / f"{first}.db", range(first, min(first + ROUNDS, rounds)), rng)
+        for file in folder.glob(f"{first}.db*"):
             if file.is_file():
                 file.unlink()
-    print(json.dumps(result))
+    names = ("accepted", "lost", "twice", "killed", "segments", "damaged")
+    print(json.dumps({name: result[name] for name in names}))
 
 
 if __name__ == "__main__":

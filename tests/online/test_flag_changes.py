@@ -17,6 +17,7 @@ import pytest
 from karat.core import InputError, UsageError
 from karat.online.flags import (
     CONTROL,
+    EVERY,
     Flag,
     FlagChange,
     FlagConflict,
@@ -192,3 +193,33 @@ def test_the_child_of_a_fork_is_kept_up_to_date(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORK, str(path)]
     process = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=True)
     assert process.stdout.strip() == "7"
+
+
+HOST = """
+import sys, time
+from karat.online.flags import LiveFlags
+with LiveFlags(sys.argv[1]) as flags:
+    print(flags.assign("k", "s"), flush=True)
+    while flags.assign("k", "s") == "treatment":
+        time.sleep(0.01)
+    print(flags.assign("k", "s"), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_switch_reaches_another_process_within_two_looks(tmp_path: Path) -> None:
+    """A host that runs with the default settings, and another process that changes the flag: it needs no restart.
+
+    What a look costs is not promised, but how often there is one: twice a second.
+    """
+    path = tmp_path / "karat.db"
+    change_flag(path, "k", {"percent": 100}, **WHO)
+    assert EVERY * 2 <= 1
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, str(path)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "treatment\n"
+        change_flag(path, "k", {"enabled": False}, **WHO)
+        assert host.stdout.readline() == "control\n"
+        assert host.wait(timeout=600) == 0

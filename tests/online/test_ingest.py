@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat import online
 from karat.core import InputError, KaratError, SystemFailed
 from karat.online import check_health, ingest, read_log
 from karat.online._ingest import lock_ingester
 from karat.online._paths import Paths
-from karat.online._segment import HEADER, frame_size, read_frames
+from karat.online._segment import HEADER, frame_size, read_frames, strip_zeros
 from karat.store import open_store
 
 
@@ -297,6 +298,14 @@ def test_a_disk_that_is_full_for_what_is_damaged(tmp_path: Path, monkeypatch: py
         with pytest.raises(SystemFailed, match="the disk is full"):
             ingest(path)
     assert ingest(path).damaged == 1
+
+
+@each("size", [0, 1, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 200_000])
+@each("zeros", [0, 1, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 200_000])
+def test_zeros_at_the_end_are_taken_away(size: int, zeros: int) -> None:
+    """Those at the end, however many there are, and none before."""
+    for data in (bytes(size), bytes(size) + b"x", b"x" * size, b"x" + bytes(size) + b"x"):
+        assert strip_zeros(data + bytes(zeros)) == data.rstrip(b"\0")
 
 
 def run_killing(folder: Path, rounds: int, seed: int) -> dict[str, int]:

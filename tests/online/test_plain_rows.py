@@ -29,6 +29,7 @@ QUERIES = st.builds(
     channels=st.one_of(st.none(), st.dictionaries(TEXTS, st.lists(ANY, max_size=2), max_size=2)), stages=MAPPINGS,
     weights=MAPPINGS, answer=st.one_of(st.none(), TEXTS), citations=st.lists(TEXTS, max_size=2), error=TEXTS,
     latency=NUMBERS, trace=st.one_of(st.none(), TEXTS), quality=NUMBERS, attributes=MAPPINGS, count=NUMBERS,
+    build=st.one_of(st.none(), TEXTS), index=ANY, flags=st.one_of(st.none(), st.dictionaries(TEXTS, ANY, max_size=2)),
 )  # fmt: skip
 EVENTS = st.builds(
     EventDraft, st.just("060a24181e4000-00000001-5f2c"), TIMES, ANY, session=ANY, query=st.one_of(st.none(), TEXTS),

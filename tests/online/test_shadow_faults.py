@@ -61,6 +61,9 @@ def test_an_answer_for_another_query_is_never_taken(path: Path, log: Log) -> Non
     for number in range(1, 20):
         shadow(f"q{number}", 2)
     assert shadow.drain()
+    while not shadow.counts.get("answered"):  # all of them were late, on a busy machine
+        shadow("another", 2)
+        assert shadow.drain()
     runs = read(path)
     assert (runs[0].status, runs[0].treatment) == ("timeout", ())
     assert all(run.treatment == (run.control if run.status == "answered" else ()) for run in runs[1:])

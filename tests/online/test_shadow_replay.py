@@ -89,8 +89,25 @@ def test_systems_that_fail(path: Path) -> None:
         ("failed", "ValueError: no"),
         ("control failed", "ValueError: down"),
     ]
-    with pytest.raises(SystemFailed, match="of 1 queries none was answered"):
+    with pytest.raises(SystemFailed, match="of 1 queries none was answered by both systems: 1 "):
         replay(QUERIES[1:2], find, treatment, feature="g", store=path)
+
+
+def test_an_error_is_recorded_without_secrets(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's exception repeats the key that it sent, and the login of its address: neither is in any file."""
+    monkeypatch.setenv("SEARCH_API_KEY", "k3y-of-the-search-host")
+
+    def treatment(query: str, k: int) -> list[str]:
+        raise ValueError("401 for k3y-of-the-search-host at https://ann:pa55word99@host/?token=t0ken12345")
+
+    with pytest.raises(SystemFailed) as failed:
+        replay(QUERIES[:1], find, treatment, feature="f", store=path)
+    (run,) = read(path)
+    assert run.error.startswith("ValueError: 401 for ")
+    files = b"".join(file.read_bytes() for file in path.parent.rglob("*") if file.is_file())
+    for secret in ("k3y-of-the-search-host", "pa55word99", "t0ken12345"):
+        assert secret not in f"{run.error} {failed.value}"
+        assert secret.encode() not in files
 
 
 def test_a_system_that_takes_in_documents_gets_them(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,12 +43,17 @@ ELSEWHERE = {
     "_tantivy": "lets tantivy read the index that a table names",
 }
 """The modules that open something themselves, and why."""
+WORDS = {"open", "connect", *METHODS}
+"""A module without any of these opens nothing, and need not be parsed."""
 
 
 def openings(path: Path) -> Iterator[str]:
     """Yield the calls of a module that open a file, or look like it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
+    source = path.read_text(encoding="utf-8")
+    if not re.search(rf"\b(?:{'|'.join(sorted(WORDS))})\b", source):
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in WORDS:
             name = ast.unparse(node.func)
             owner, _, method = name.rpartition(".")
             opens = name in ("open", "sqlite3.connect") or method == "open" or (owner and method in METHODS)

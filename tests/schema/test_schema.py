@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -11,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import karat.cli
 import karat.schema
 from each import each
 from karat.core import UsageError
@@ -20,6 +22,13 @@ from karat.schema import DOCUMENTS, PowerPlan, SystemChange, json_schema, to_jso
 def test_the_door_names_the_home_of_every_name() -> None:
     """``__all__`` and the table of modules have the same names."""
     assert set(karat.schema._HOME) == set(karat.schema.__all__)
+
+
+def test_the_command_line_prints_no_document_of_its_own() -> None:
+    """What a verb prints as JSON is a published document: only values within a line of text are dumped there."""
+    folder = Path(karat.cli.__file__).parent
+    dumping = {path.name for path in folder.glob("*.py") if "json.dumps" in path.read_text(encoding="utf-8")}
+    assert {name for name in dumping if not name.endswith("_text.py")} == set()
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ QUERY = (
     "q1", 5.25, "wifi?", "s", "u", "fix", "deep", "search",
     '[["wifi",1,0.5,[],null,"","wifi:chunk:3"],["pool",2,null]]',
     '{"dense": ["wifi"]}', "{}", '{"dense": 0.5}', None, "[]", "", 12.5, "v1", 1.0, "t", 0.75, "{}", 2,
+    "", "", "", "{}",
 )  # fmt: skip
 EVENT = ("e1", 6.0, "read_after_search", "s", "u", "q1", "wifi", None, None, 1.0, "{}")
 
@@ -142,6 +145,18 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: p
         store._connection.execute("select * from more")
 
 
+def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path) -> None:
+    """To close a file drops all locks that the process has on it: SQLite of another process would remove the log."""
+    path = tmp_path / "karat.db"
+    open_store(path, write=True).close()
+    code = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1], timeout=0).execute('pragma journal_mode=delete'))"
+    with open_store(path) as reader:
+        reader.positions()
+        open_store(path, write=True).close()
+        process = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert "database is locked" in process.stderr, process.stdout
+
+
 def test_what_is_no_store(tmp_path: Path) -> None:
     """A file that is not there, is a link, or holds something else: one message."""
     with pytest.raises(InputError, match="no such store"):
@@ -159,8 +174,9 @@ def test_a_store_of_the_first_version_is_brought_forward(tmp_path: Path, monkeyp
     path = tmp_path / "old.db"
     monkeypatch.setattr(_store, "MIGRATIONS", _store.MIGRATIONS[:1])
     with open_store(path, write=True) as store:
-        columns, marks = ", ".join(_store.sql.QUERY_COLUMNS), ", ".join("?" * len(QUERY))
-        store._connection.execute(f"insert into queries ({columns}) values ({marks})", QUERY)
+        first = len(_store.sql.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
+        columns, marks = ", ".join(_store.sql.QUERY_COLUMNS[:first]), ", ".join("?" * first)
+        store._connection.execute(f"insert into queries ({columns}) values ({marks})", QUERY[:first])
     monkeypatch.undo()
     with open_store(path, write=True) as store:
         with store.transaction():

@@ -211,18 +211,23 @@ def test_a_word_broken_by_a_page_stays_broken() -> None:
 @example("---\nfoo-\nbar:\tx\n---")
 @example("\f\ufeff---\na  \n---\n")
 @example("\u1fef\u1fef\u1fef\n\ta")
-def test_canonical_text_is_its_own_canonical_form(text: str) -> None:
-    """Doing it twice is the same as doing it once."""
-    once = canonical(text)
-    assert canonical(once) == once
-
-
-@pytest.mark.slow
-@thorough
-@given(TEXTS)
 def test_canonical_text_is_what_the_specification_promises(text: str) -> None:
-    """It is NFC that UTF-8 can hold, without odd characters, and ends with one line feed."""
+    """Doing it twice is the same as doing it once, no letter is lost, and it is NFC that UTF-8 can hold.
+
+    All is looked at for each text: to draw one takes longer.
+    """
     normal = canonical(text)
+    assert canonical(normal) == normal
+    has_the_form(normal)
+    keeps_all_letters(text.replace("\f", "\n").encode(errors="replace").decode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_canonical, "_is_canonical", lambda _: False)
+        steps = _canonical._canonical(text)  # and not what is remembered
+    assert steps == normal, "a glance said that it is canonical, and the steps change it"
+
+
+def has_the_form(normal: str) -> None:
+    """It is NFC that UTF-8 can hold, without odd characters, and ends with one line feed."""
     assert unicodedata.is_normalized("NFC", normal)
     assert normal.encode().decode() == normal
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in normal if c not in "\n\t")
@@ -230,25 +235,10 @@ def test_canonical_text_is_what_the_specification_promises(text: str) -> None:
     assert normal == "" or (normal.strip() and normal[0] != "\n" and normal[-1] == "\n" != normal[-2])
 
 
-@pytest.mark.slow
-@thorough
-@given(TEXTS)
-def test_no_letter_is_lost(text: str) -> None:
+def keeps_all_letters(text: str) -> None:
     """Only white space, hyphens, running heads and what is invisible may go: every letter stays, in its order."""
-    text = text.replace("\f", "\n").encode(errors="replace").decode()
     letters = [c for c in unicodedata.normalize("NFC", text.replace("\xad", "").replace("\ufeff", "")) if c.isalnum()]
     assert [c for c in canonical(text) if c.isalnum()] == letters
-
-
-@pytest.mark.slow
-@thorough
-@given(TEXTS)
-def test_the_short_way_is_the_long_way(text: str) -> None:
-    """Where a glance says that a text is canonical, going through all steps gives the same."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_canonical, "_is_canonical", lambda _: False)
-        long = canonical(text)
-    assert canonical(text) == long
 
 
 PLAIN = [fragment for fragment in FRAGMENTS if fragment.isascii() and not set(fragment) & set("\f\r\x00\x0b\x7f")]

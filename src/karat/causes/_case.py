@@ -52,8 +52,8 @@ class Case:
     @cached_property
     def lost(self) -> dict[str, int]:
         """The grades of the relevant documents that are not among the hits."""
-        found = self.found
-        return {document: grade for document, grade in self.expected.items() if document not in found}
+        known = self.found
+        return {document: grade for document, grade in self.expected.items() if document not in known}
 
     @property
     def loss(self) -> float:
@@ -65,11 +65,11 @@ class Case:
     def find(self, ranking: Iterable[Found]) -> frozenset[str]:
         """Return the relevant documents in a list, above the cut, by any hit that holds what was judged."""
         ranks: dict[str, int] = {}
-        found = set()
+        documents = set()
         for document, span in ranking:
             if ranks.setdefault(document, len(ranks) + 1) <= self.cut and self.holds(document, span):
-                found.add(document)
-        return frozenset(found & self.expected.keys())
+                documents.add(document)
+        return frozenset(documents & self.expected.keys())
 
     def holds(self, document: str, span: Span | None) -> bool:
         """Whether a hit holds a judged part of its document, or no part is asked for."""

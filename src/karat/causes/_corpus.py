@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from karat.core import Document, GoldenSet, Span
-from karat.text import Block, Outline, canonical, content, outline, words
+from karat.text import Block, Outline, canonical, outline, subject, words
 
 _PROBES = 5  # places at which a text is compared
 _PROBE = 6  # words of a probe: six words in a row hardly ever occur twice by chance
@@ -65,7 +65,7 @@ class Corpus:
     def subject(self, text: str) -> frozenset[str]:
         """Return the words that carry the subject of a text."""
         if text not in self._contents:
-            self._contents[text] = frozenset(content(text))
+            self._contents[text] = subject(text)
         return self._contents[text]
 
     @cached_property

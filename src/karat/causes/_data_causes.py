@@ -228,9 +228,9 @@ def flips(case: Case, lab: Lab) -> Evidence | None:
     orders = {tuple(hit.document for hit in hits[: case.cut]) for hits in answers}
     if len(orders) < 2:
         return None
-    found = frozenset().union(*(case.find((hit.document, hit.span) for hit in hits) for hits in answers))  # type: ignore[misc]
+    ever_found = frozenset().union(*(case.find((hit.document, hit.span) for hit in hits) for hits in answers))  # type: ignore[misc]
     text = f"{len(orders)} of {len(answers)} answers to the same question differ"
-    return prove(case.share(found - case.found), text)
+    return prove(case.share(ever_found - case.found), text)
 
 
 @cause("copies", "copies crowd the list")

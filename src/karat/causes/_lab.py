@@ -295,7 +295,7 @@ class Lab:
         inspection = inspector.inspect(case.query.text, self.k, off=("rerank", "mmr"))
         name = "fusion" if "fusion" in inspection.lists else inspection.channels[0]
         ranking = [Found(c.document, c.span) for c in (inspection.chunks[n] for n, _ in inspection.lists[name])]
-        return sorted(ranking, key=lambda one: not (one.document in case.expected and case.holds(*one)))
+        return sorted(ranking, key=lambda hit: not (hit.document in case.expected and case.holds(*hit)))
 
     def _paraphrases(self, case: Case) -> list[Iterable[Found]]:
         recorded = [trace.hits for trace in case.others if trace.paraphrase and not trace.repeat and not trace.error]

@@ -208,9 +208,9 @@ def make_probes(model: Model) -> dict[Rung, dict[str, Any]]:
 def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
     """Return the body of a request for a reply of a kind, to a server that is asked for JSON in this way."""
     if rung != "json_schema":
-        told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
+        instruction = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
         first, *rest = messages
-        messages = [{**first, "content": first["content"] + told}, *rest]
+        messages = [{**first, "content": first["content"] + instruction}, *rest]
     return {**model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
 
 

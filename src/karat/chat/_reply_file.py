@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 from collections import deque
@@ -17,7 +16,7 @@ from typing import Any
 
 from karat.chat._model import RUNGS, Chat, Completion, Model, Usage
 from karat.core import InputError, SystemFailed
-from karat.files import open_own
+from karat.files import make_own
 
 _FORMAT = 1
 _TABLE = """
@@ -45,7 +44,7 @@ class Replies:
         self._broken: InputError | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
+            make_own(path)  # refuses a link, a pipe or a device in its place
             # A statement is its own transaction: what was written is there if the process dies.
             self._connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
             self._connection.execute("pragma journal_mode = wal")

@@ -10,7 +10,7 @@ from karat.cli._progress import Progress
 from karat.cli._table import emit
 
 
-@click.command("ablate", short_help="Turn off each part of the pipeline, and see what it is worth.")
+@click.command("ablate")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="Instead of the gated measures.")
 @click.option("--policy", metavar="NAME|FILE", help="The policy that names the measures.  [default: the project's]")

@@ -31,7 +31,7 @@ _TEXT = 60
 _RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
 
 
-@click.group("baseline", short_help="Record, show or compare the accepted run.")
+@click.group("baseline")
 def command() -> None:
     """The baseline is a file in git with the scores of the last accepted run and the parts of its system.
 

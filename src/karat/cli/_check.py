@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from karat.schema import DecisionDocument
 
 
-@click.command("check", short_help="Check a golden set, evaluate on it and gate the run, in one go.")
+@click.command("check")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of that of karat.toml.")
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
@@ -50,13 +49,13 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         report_document,
         require_writable,
     )
-    from karat.schema import GoldenErrors, to_plain
+    from karat.schema import GoldenErrors, to_json
 
     project = set_parameters(open_project(folder, **pop_scoring(options)), options["parameters"])
     report = check_configured(project.golden, project.config)
     if report.errors:
-        errors = to_plain(GoldenErrors(lint=report.document()))
-        emit(json.dumps(errors, allow_nan=False) if options["as_json"] else _errors(report, folder))
+        errors = GoldenErrors(lint=report.document())
+        emit(to_json(errors) if options["as_json"] else _errors(report, folder))
         context.exit(2)
     refuse_input(options["reports"] or project.config.folder / "reports", "--reports", folder=True)
     # A mistake is reported before anything is asked; and what the system does to files does not change the decision.

@@ -12,7 +12,7 @@ from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 
-@click.command("compare", short_help="Compare runs: what changed, and how sure that is.")
+@click.command("compare")
 @click.argument("runs", metavar="RUN_A RUN_B...", nargs=-1, required=True)
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 
 
-@click.command("eval", short_help="Ask a system the queries of a golden set, and score it.")
+@click.command("eval")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."

@@ -12,7 +12,7 @@ _LOG = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("experiments", short_help="List, show or compare what was tried.")
+@click.group("experiments")
 def command() -> None:
     """Read experiments.json, to which karat sweep adds what it tried; files in the format fit are read too.
 

@@ -14,7 +14,7 @@ from karat.cli._progress import Progress
 from karat.cli._table import emit
 
 
-@click.command("explain", short_help="Find out why queries fail, and what to fix first.")
+@click.command("explain")
 @click.argument("run", metavar="RUN|DIR")
 @click.option("--query", metavar="ID", help="Explain one query: where each relevant document stands, and why.")
 @click.option("--against", metavar="RUN", help="Explain what became worse than in another run, and which stage did it.")

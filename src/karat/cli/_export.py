@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _OUTCOMES = ("created", "updated", "unchanged")
 
 
-@click.command("export", short_help="Write runs and experiments to MLflow.")
+@click.command("export")
 @click.argument("files", metavar="RUN|EXPERIMENTS_JSON...", nargs=-1, required=True)
 @click.option("--mlflow", "uri", required=True, metavar="URI", help="Where to: sqlite:///FILE, a folder, or a server.")
 @click.option(

@@ -17,7 +17,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _FIELDS = ("percent", "variants", "overrides", "enabled", "shadow_percent", "salt")
 
 
-@click.group("flag", short_help="List and set flags: which sessions get a feature.")
+@click.group("flag")
 def command() -> None:
     """The flags that say which sessions get a feature. Hosts see a change within a second.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -16,7 +15,7 @@ from karat.cli._table import emit, emit_data, escaped
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 
 
-@click.command("fuse", short_help="Fuse several runs into one.")
+@click.command("fuse")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--method", type=Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
 @click.option(
@@ -54,6 +53,7 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
     from karat.golden import read_runs
+    from karat.schema import FusionSummary, to_json
     from karat.systems import Fusion, format_trec, fuse
 
     _check_usage(runs, options)
@@ -72,8 +72,8 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     write_output(options["output"], text)
     counts = {"queries": len(fused), "hits": sum(map(len, fused.values()))}
     if options["as_json"]:
-        summary = {"written": options["output"], "runs": runs, **fusion.describe(), "depth": options["depth"], **counts}
-        emit(json.dumps(summary, allow_nan=False))
+        parameters: dict[str, Any] = {**fusion.describe(), "depth": options["depth"], **counts}
+        emit(to_json(FusionSummary(written=options["output"], runs=tuple(runs), **parameters)))
     else:
         emit(f"{escaped(options['output'])}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
 

@@ -12,7 +12,7 @@ from karat.cli._table import emit
 from karat.core import UsageError
 
 
-@click.command("gain", short_help="See what new documents would add, before they are ingested.")
+@click.command("gain")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("--documents", required=True, metavar="PATH", help="The new documents: a folder of files, or JSONL.")
 @click.option(

@@ -52,11 +52,11 @@ def _row(name: str, gain: Gain) -> list[str]:
 def _queries(document: GainDocument) -> str:
     lines = []
     for gain in document.documents[:_SHOWN]:
-        told = [
+        effects = [
             f"{verb} {_list(queries)}" for verb, queries in (("helps", gain.helps), ("hurts", gain.hurts)) if queries
         ]
-        if told:
-            lines.append(f"{printable(gain.documents[0], 50)} {'; '.join(told)}")
+        if effects:
+            lines.append(f"{printable(gain.documents[0], 50)} {'; '.join(effects)}")
     return "\n".join(lines)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from karat.schema import DecisionDocument
 
 
-@click.command("gate", short_help="Decide whether a run may ship: pass, fail or inconclusive.")
+@click.command("gate")
 @click.argument("run", metavar="RUN|DIR", required=False)
 @click.option(
     "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"

@@ -20,7 +20,7 @@ _VERBS = {
 }
 
 
-@click.group("golden", cls=Verbs, verbs=_VERBS, short_help="Read, check, make and compare golden sets.")
+@click.group("golden", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Read, check, make and compare golden sets.
 

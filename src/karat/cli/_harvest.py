@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _COUNT = click.IntRange(min=1)
 
 
-@click.command("harvest", short_help="Make a golden-set candidate from live traffic.")
+@click.command("harvest")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--golden", "set_", metavar="SET", help="Golden set or project whose queries are left out, for texts.")
 @click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")

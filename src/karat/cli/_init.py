@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -16,13 +15,14 @@ from karat.cli._table import bold, emit, escaped, printable, tell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from karat.schema import StartReport
     from karat.start import FileResult, Start
 
 _UNSURE = ("pass", "fail")
 _CI = ("github", "gitlab", "both", "none")
 
 
-@click.command("init", short_help="Start a project: configuration, golden set and CI.")
+@click.command("init")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
     "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries are from them."
@@ -45,6 +45,7 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat init --documents docs --ci github --yes
     """
+    from karat.schema import to_json
     from karat.start import Start, start_project
 
     if not options["yes"] and not options["as_json"]:
@@ -58,7 +59,7 @@ def command(folder: str, **options: Any) -> None:
         karat=options["karat"] or "",
     )
     results = start_project(start)
-    emit(json.dumps(_document(results), allow_nan=False) if options["as_json"] else _text(start, results))
+    emit(to_json(_document(results)) if options["as_json"] else _text(start, results))
 
 
 def _ask_options(options: dict[str, Any]) -> dict[str, str]:
@@ -110,14 +111,21 @@ def _check_reply(question: str) -> Callable[[str], str]:
     return clean
 
 
-def _document(results: list[FileResult]) -> dict[str, Any]:
-    return {"files": [_record(result) for result in results]}
+def _document(results: list[FileResult]) -> StartReport:
+    from karat.schema import StartedFile, StartReport
 
-
-def _record(result: FileResult) -> dict[str, Any]:
-    more = {"diff": result.diff, "notes": list(result.notes), "todo": list(result.todo)}
-    path = os.path.abspath(result.path)  # noqa: PTH100 (links are not followed)
-    return {"path": path, "state": result.state, **{name: value for name, value in more.items() if value}}
+    return StartReport(
+        files=tuple(
+            StartedFile(
+                path=os.path.abspath(result.path),  # noqa: PTH100 (links are not followed)
+                state=result.state,
+                diff=result.diff,
+                notes=result.notes,
+                todo=result.todo,
+            )
+            for result in results
+        )
+    )
 
 
 _STATES = {

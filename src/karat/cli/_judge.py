@@ -23,7 +23,6 @@ _VERBS = {
     verbs=_VERBS,
     default="run",
     context_settings={"help_option_names": ["-h", "--help"]},
-    short_help="Let a model, or words alone, judge the answers of a run.",
 )
 def command() -> None:
     """Let judges judge the answers of a run, and learn how far they can be trusted.

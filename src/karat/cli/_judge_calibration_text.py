@@ -74,5 +74,5 @@ def _describe_lost(report: CalibrationReport) -> list[str]:
         "labels of other answers, which do not count": report.changed,
         "labelled items that the judge did not score": report.unjudged,
     }
-    told = [f"{count} {name}" for name, count in counts.items() if count]
-    return [printable("; ".join(told), 400)] if told else []
+    reasons = [f"{count} {name}" for name, count in counts.items() if count]
+    return [printable("; ".join(reasons), 400)] if reasons else []

@@ -19,14 +19,51 @@ from karat.core import InputError, KaratError, __version__, shorten
 from karat.files import record_reads
 
 _SECTIONS = {
-    "Start": ("init", "golden"),
-    "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
-    "Decide": ("check", "gate", "baseline", "compare", "power"),
-    "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-    "Live": ("online", "shadow", "harvest", "flag", "trial"),
-    "Toolbox": ("measures", "systems", "trec-eval", "export"),
+    "Start": {
+        "init": "Start a project: configuration, golden set and CI.",
+        "golden": "Read, check, make and compare golden sets.",
+    },
+    "Evaluate": {
+        "eval": "Ask a system the queries of a golden set, and score it.",
+        "judge": "Let a model, or words alone, judge the answers of a run.",
+        "score": "Score runs against relevance judgments.",
+        "fuse": "Fuse several runs into one.",
+        "sweep": "Try many variants of a configuration.",
+        "ablate": "Turn off each part of the pipeline, and see what it is worth.",
+        "gain": "See what new documents would add, before they are ingested.",
+    },
+    "Decide": {
+        "check": "Check a golden set, evaluate on it and gate the run, in one go.",
+        "gate": "Decide whether a run may ship: pass, fail or inconclusive.",
+        "baseline": "Record, show or compare the accepted run.",
+        "compare": "Compare runs: what changed, and how sure that is.",
+        "power": "Plan how many queries it takes to find a difference.",
+    },
+    "Look": {
+        "explain": "Find out why queries fail, and what to fix first.",
+        "report": "Report on a run: Markdown, HTML, JUnit and others.",
+        "runs": "List, show, convert or remove saved runs.",
+        "show": "Show one query of a run: expected, returned, moved and why.",
+        "stability": "Show how scores and citations differ by wording and repeat.",
+        "trend": "Show how quality changed from run to run.",
+        "experiments": "List, show or compare what was tried.",
+    },
+    "Live": {
+        "online": "Keep the log of live queries and feedback, and look at it.",
+        "shadow": "Try a system in the shadow of another.",
+        "harvest": "Make a golden-set candidate from live traffic.",
+        "flag": "List and set flags: which sessions get a feature.",
+        "trial": "Start, watch and decide trials of features on live traffic.",
+        "migrate": "Follow block ids into an index that was made anew.",
+    },
+    "Toolbox": {
+        "measures": "List the measures, or explain one.",
+        "systems": "List the systems that karat can connect to.",
+        "trec-eval": "Print what NIST's trec_eval prints, byte for byte.",
+        "export": "Write runs and experiments to MLflow.",
+    },
 }
-"""The verbs by what people want to do."""
+"""The verbs by what people want to do, each with its line of the help, which imports none of them."""
 _DECIDING = ("check", "gate", "baseline", "sweep")
 """The verbs whose exit code 0 says that something may ship."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -54,7 +91,7 @@ def main() -> None:
     """Run the command line and exit: 0 pass, 1 gate failed, 2 usage or input, 3 infrastructure, 4 inconclusive."""
     # A command makes many values and few cycles. With Python's own threshold of 700, it looks for cycles in all of them
     # again and again, which takes a tenth of the time of a check.
-    gc.set_threshold(100_000)
+    gc.set_threshold(250_000)
     # After each product of matrices, OpenBLAS lets its threads spin for 2^26 cycles in case of another one. 2^20 are
     # enough for those that follow each other, and the rest is wasted.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from karat.cli._table import emit, printable, render
 from karat.core import MEASURES, Definition
 
+if TYPE_CHECKING:
+    from karat.schema import MeasureDefinition
 
-@click.command("measures", short_help="List the measures, or explain one.")
+
+@click.command("measures")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:
@@ -18,9 +23,9 @@ def command(name: str | None, as_json: bool) -> None:
     """
     definitions = [MEASURES.get(name)] if name else list(MEASURES)
     if as_json:
-        import json
+        from karat.schema import MeasureListing, to_json
 
-        emit(json.dumps({"measures": [_record(definition) for definition in definitions]}, indent=1))
+        emit(to_json(MeasureListing(measures=tuple(map(_describe, definitions))), indent=1))
     elif name:
         emit(explain(definitions[0]))
     else:
@@ -49,16 +54,18 @@ def explain(definition: Definition) -> str:
     return "\n".join(parts)
 
 
-def _record(definition: Definition) -> dict[str, object]:
-    return {
-        "name": definition.name,
-        "aliases": list(definition.aliases),
-        "cutoff": definition.cutoff,
-        "parameters": [
-            {"name": p.name, "type": p.kind, "default": p.default, "help": p.help} for p in definition.parameters
-        ],
-        "aggregate": definition.aggregate,
-        "higher_is_better": definition.higher_is_better,
-        "queries": definition.queries,
-        "doc": definition.doc,
-    }
+def _describe(definition: Definition) -> MeasureDefinition:
+    from karat.schema import MeasureDefinition, MeasureParameter
+
+    return MeasureDefinition(
+        name=definition.name,
+        aliases=definition.aliases,
+        cutoff=definition.cutoff,
+        parameters=tuple(
+            MeasureParameter(name=p.name, type=p.kind, default=p.default, help=p.help) for p in definition.parameters
+        ),
+        aggregate=definition.aggregate,
+        higher_is_better=definition.higher_is_better,
+        queries=definition.queries,
+        doc=definition.doc,
+    )

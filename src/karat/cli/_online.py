@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "canary": "karat.cli._online_canary",
     "expire": "karat.cli._online_expire",
     "export": "karat.cli._online_export",
     "forget": "karat.cli._online_forget",
@@ -15,10 +16,11 @@ _VERBS = {
     "ingest": "karat.cli._online_ingest",
     "record": "karat.cli._online_record",
     "report": "karat.cli._online_report",
+    "watch": "karat.cli._online_watch",
 }
 
 
-@click.group("online", cls=Verbs, verbs=_VERBS, short_help="Keep the log of live queries and feedback, and look at it.")
+@click.group("online", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Keep the log of live queries and feedback that karat.online writes, and look at it.
 

@@ -60,6 +60,10 @@ def _text(health: OnlineHealth) -> str:
         f"events   {_span(health.events)}",
         f"journal  {journal.waiting:,} records waiting, {journal.segments} segments, {journal.writers} of them in use",
     ]
+    if journal.lag is not None:
+        lines.append(f"lag      the oldest has waited for {journal.lag:,.1f} seconds")
+    free = "" if health.free is None else f", {_size(health.free)} free"
+    lines.append(f"disk     {_size(health.bytes)} of the store, {_size(journal.bytes)} of the journal{free}")
     lines += [f"dropped  {count:,} {_REASONS.get(reason, reason)}" for reason, count in health.dropped.items()]
     if health.removed:
         lines.append(f"removed  {_REMOVED.format(health.removed)}")
@@ -77,7 +81,25 @@ def _text(health: OnlineHealth) -> str:
         lines.append(
             f"last run {escaped(run.run)}, {run.time}: {run.outcome or run.kind}; {escaped(', '.join(values))}"
         )
+    lines += [
+        f"trial    {escaped(trial.feature)} {trial.number} is {trial.status} since {trial.started}, "
+        f"{trial.samples:,} sessions"
+        for trial in health.trials
+    ]
+    lines += [
+        f"flag     {escaped(flag.key)} is at {flag.percent:g} %, and {flag.shadow_percent:g} % in the shadow, since "
+        f"{flag.changed}"
+        for flag in health.flags
+    ]
+    lines += [f"alert    {escaped(alert.name)} is open since {alert.opened}" for alert in health.alerts]
     return "\n".join(lines)
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes as people read it: 1.5 MB."""
+    units = ("bytes", "kB", "MB", "GB", "TB")
+    power = min(len(units) - 1, max(0, (len(str(count)) - 1) // 3))
+    return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} {units[0]}"
 
 
 def _judge(health: OnlineHealth) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from karat.schema import PowerPlan
 
 
-@click.command("power", short_help="Plan how many queries it takes to find a difference.")
+@click.command("power")
 @click.option("--run", metavar="RUN", help="Measure the spread of the differences between this run and --against.")
 @click.option("--against", metavar="RUN", help="What --run is compared with.  [default: the project's baseline]")
 @click.option("--golden", "folder", metavar="DIR", help="The project.  [default: the folder that --run is in]")

@@ -38,7 +38,7 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit()
 
 
-@click.command("report", short_help="Report on a run: Markdown, HTML, JUnit and others.")
+@click.command("report")
 @click.argument("path", metavar="RUN|DECISION")
 @click.option(
     "--format", type=Choice(FORMATS, {"markdown": "md"}), help="What to write; markdown is md too.  [default: md]"

@@ -16,7 +16,7 @@ _MEASURE = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("runs", short_help="List, show, convert or remove saved runs.")
+@click.group("runs")
 def command() -> None:
     """The runs that karat eval and karat check saved in a project's folder runs.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -27,7 +26,7 @@ _FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 
 
-@click.command("score", short_help="Score runs against relevance judgments.")
+@click.command("score")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
@@ -90,10 +89,10 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         scores, qrels=qrels, conventions=options["conventions"], per_query=options["per_query"], by=by, groups=groups
     )
     if options["as_json"] or (output or "").endswith(".json"):
-        from msgspec import to_builtins
+        from karat.schema import to_json
 
         # In ASCII: no terminal's encoding can spoil it, and no character of an id can act on the terminal.
-        text = json.dumps(to_builtins(report), allow_nan=False)
+        text = to_json(report)
     else:
         text = _text(report, unmatched=[run.name for run in scores if run.judged_retrieved == 0])
     if output not in (None, "-", "/dev/stdout"):

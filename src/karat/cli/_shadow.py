@@ -7,12 +7,13 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "gate": "karat.cli._shadow_gate",
     "replay": "karat.cli._shadow_replay",
     "report": "karat.cli._shadow_report",
 }
 
 
-@click.group("shadow", cls=Verbs, verbs=_VERBS, short_help="Try a system in the shadow of another.")
+@click.group("shadow", cls=Verbs, verbs=_VERBS)
 def command() -> None:
     """Try a system in the shadow of another: ask both what was asked before, and see how their lists differ.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--treatment", required=True, metavar="SYSTEM", help="What you want to try.")
 @click.option("--feature", required=True, metavar="NAME", help="The name of what is tried; reports are by it.")
 @click.option("--golden", "set_", metavar="SET", help="Ask the queries of a golden set or project instead.")
+@click.option("--paraphrases", is_flag=True, help="Ask every wording of the queries of --golden.")
 @click.option("--queries", metavar="FILE", help="Ask those of a file: one in each line, perhaps with an id and a tab.")
 @click.option("--since", metavar="DAY", help="Logged queries from this day on, such as 2026-11-01 (UTC), or 7d.")
 @click.option("--until", metavar="DAY", help="Logged queries up to this day, which is not included.")
@@ -44,6 +45,8 @@ def command(store: str, control: str, treatment: str, as_json: bool, **options: 
 
     if options["set_"] and options["queries"]:
         raise UsageError("--golden and --queries both say what to ask; give one of them")
+    if options["paraphrases"] and not options["set_"]:
+        raise UsageError("--paraphrases are those of a golden set; name it with --golden")
     if not options["timeout"] > 0:
         raise UsageError("--timeout is not above 0")
     gold = golden.open_set(options["set_"]) if options["set_"] else None
@@ -73,7 +76,7 @@ def _list_queries(store: str, gold: Any, options: dict[str, Any]) -> list[Any]:
     from karat.online.shadow import list_golden, list_logged, read_queries
 
     if gold is not None:
-        queries = list(list_golden(gold))
+        queries = list(list_golden(gold, paraphrases=options["paraphrases"]))
     elif options["queries"]:
         queries = list(read_queries(options["queries"]))
     else:

@@ -8,7 +8,7 @@ from karat.cli._choosing import choose_run
 from karat.cli._table import emit
 
 
-@click.command("show", short_help="Show one query of a run: expected, returned, moved and why.")
+@click.command("show")
 @click.argument("run", metavar="RUN|DIR")
 @click.argument("query", metavar="QUERY")
 @click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")

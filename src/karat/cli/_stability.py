@@ -9,7 +9,7 @@ from karat.cli._progress import say
 from karat.cli._table import emit
 
 
-@click.command("stability", short_help="Show how scores and citations differ by wording and repeat.")
+@click.command("stability")
 @click.argument("run", metavar="RUN|DIR")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as R@5; can be repeated."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.experiments import Sweep
 
 
-@click.command("sweep", short_help="Try many variants of a configuration.")
+@click.command("sweep")
 @click.argument("file", metavar="FILE")
 @click.option("--policy", metavar="NAME|FILE", help="The policy of the gate.  [default: that of FILE or karat.toml]")
 @click.option("--baseline", metavar="FILE", help="What the variants are held against.  [default: the project's]")

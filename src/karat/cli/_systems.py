@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.schema import SystemKind
 
 
-@click.group("systems", short_help="List the systems that karat can connect to.")
+@click.group("systems")
 def command() -> None:
     """The vector stores, search engines and retrievers that [system] in karat.toml can name.
 

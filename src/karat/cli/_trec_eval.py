@@ -57,7 +57,7 @@ def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> No
         raise click.UsageError(_LEFT_OUT[str(parameter.name)], ctx)
 
 
-@click.command("trec-eval", cls=_Command, short_help="Print what NIST's trec_eval prints, byte for byte.")
+@click.command("trec-eval", cls=_Command)
 @click.argument("qrels")
 @click.argument("run")
 @click.option(

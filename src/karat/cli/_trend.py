@@ -10,7 +10,7 @@ from karat.cli._progress import Progress
 from karat.cli._table import emit
 
 
-@click.command("trend", short_help="Show how quality changed from run to run.")
+@click.command("trend")
 @click.argument("paths", metavar="[DIR|RUN...]", nargs=-1)
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."

@@ -159,8 +159,8 @@ def _set_change(run: TrendRun) -> str:
     if change is None:
         return ""
     counts = [f"{sign}{count:,}" for sign, count in (("+", change.added), ("-", change.removed)) if count]
-    one = change.added + change.removed == 1
-    parts = [f"{' '.join(counts)} question{'' if one else 's'}"] if counts else []
+    is_single = change.added + change.removed == 1
+    parts = [f"{' '.join(counts)} question{'' if is_single else 's'}"] if counts else []
     parts += [name for name in ("judgments", "documents") if getattr(change, name)]
     return f"golden set: {', '.join(parts) or 'other version'}"
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._days import parse_day
 from karat.cli._pairs import find_user, split_pairs
 from karat.cli._table import emit, escaped
+
+if TYPE_CHECKING:
+    from karat.schema.trials import TrialForecast
 
 _STORE = click.option("--store", metavar="FILE", default="karat.db", show_default=True, help="The store of the log.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _AUTHOR = click.option("--author", help="Who, for the history.  [default: the user of this machine]")
 _REASON = click.option("--reason", required=True, help="Why, for the history.")
+_GOLDEN = click.option("--golden", metavar="SET", help="Golden set or project with judgments.")
+_IDLE = "Seconds without a record after which a session is over."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@click.group("trial", short_help="Start, watch and decide trials of features on live traffic.")
+@click.group("trial")
 def command() -> None:
     """Trials that stay right however often you look, and graduate only if every condition is met.
 
@@ -25,31 +31,62 @@ def command() -> None:
 
 
 @command.command("plan", short_help="Say how many sessions a trial will need.")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", required=False)
 @click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect that is to be found.")
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option(
     "--most", type=click.IntRange(1, 1_000_000), default=20_000, show_default=True, help="Give up after these."
 )
+@click.option("--feature", default="feature", help="The feature whose shadow runs are in the log.")
+@click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions"]), default="sessions",
+              show_default=True, help="The kind of trial, if there is no FILE.")  # fmt: skip
+@_GOLDEN
+@click.option("--since", metavar="DAY", help="Only what was asked from this day on, such as 2026-11-01, or 7d.")
+@click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
+@_STORE
 @_JSON
-def plan(file: str, measure: str, effect: float, alpha: float, most: int, as_json: bool) -> None:
-    """Simulate trials in which sessions differ as much as those of the batch in FILE did.
+def plan(
+    file: str | None, measure: str, effect: float, alpha: float, most: int, store: str, as_json: bool, **options: Any
+) -> None:
+    """Simulate trials in which sessions differ as much as those of the log did, or those of the batch in FILE.
 
-    Example: karat trial plan monday.json --effect 0.02
+    Example: karat trial plan --measure Success --effect 0.02
     """
     from karat.cli._trial_text import forecast_text
     from karat.online.trials import plan_trial
     from karat.schema import to_json
 
-    forecast = plan_trial(file, effect, measure=measure, alpha=alpha, most=most)
+    if file is not None:
+        forecast = plan_trial(file, effect, measure=measure, alpha=alpha, most=most)
+    else:
+        forecast = _plan_from_log(store, measure, effect, alpha, most, **options)
     emit(to_json(forecast) if as_json else forecast_text(forecast))
+
+
+def _plan_from_log(
+    store: str, measure: str, effect: float, alpha: float, most: int, *, golden: str | None, since: str | None,
+    **options: Any,
+) -> TrialForecast:  # fmt: skip
+    from karat import golden as sets
+    from karat.feedback.trials import plan_from_log
+    from karat.online.trials import TrialPlan
+    from karat.stats.sequential import StoppingRule
+
+    rule = StoppingRule(alpha=alpha, effect=effect)
+    return plan_from_log(
+        store,
+        TrialPlan(measure=measure, rule=rule, must_show="", **options),
+        golden=sets.open_set(golden) if golden else None,
+        since=parse_day(since, "--since"),
+        most=most,
+    )
 
 
 @command.command("start", short_help="Start a trial of a feature.")
 @click.argument("feature")
 @click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
-@click.option("--source", type=click.Choice(["judgments", "interleaving", "clicks"]), default="judgments",
+@click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions", "clicks"]), default="judgments",
               show_default=True, help="Where differences come from.")  # fmt: skip
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option("--beta", type=_SHARE, default=0.2, show_default=True, help="How often a good one may be futile.")
@@ -60,6 +97,8 @@ def plan(file: str, measure: str, effect: float, alpha: float, most: int, as_jso
 @click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
 @click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
 @click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
+@click.option("--corpus-measure", default="", metavar="MEASURE", help="What has to improve on the golden set.")
+@click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE
 @_JSON
 def start(
@@ -96,7 +135,7 @@ def start(
 def record(feature: str, file: str, store: str, as_json: bool) -> None:
     """Add the batch of FILE, or of standard input (-), to the running trial of FEATURE.
 
-    A batch that is sent again counts once.
+    A batch that is sent again counts once. Nothing checks it against the log, and the status says so.
 
     Example: karat trial record rerank monday.json
     """
@@ -106,6 +145,28 @@ def record(feature: str, file: str, store: str, as_json: bool) -> None:
     done = record_file(store, feature, file)
     text = f"{escaped(done.batch)}: {'recorded' if done.new else 'was recorded before, and counts once'}"
     emit(to_json(done) if as_json else text)
+
+
+@command.command("collect", short_help="Measure the sessions of a log that are over.")
+@click.argument("feature")
+@click.option("--log", metavar="FILE", help="The store of the log, if it is not that of the trial.")
+@_GOLDEN
+@_STORE
+@_JSON
+def collect(feature: str, log: str | None, golden: str | None, store: str, as_json: bool) -> None:
+    """Measure the running trial of FEATURE in the sessions of the log that are over.
+
+    Each session counts once, whoever collects, and however often.
+
+    Example: karat trial collect rerank --golden examples/hotel
+    """
+    from karat import golden as sets
+    from karat.cli._trial_text import collected_text
+    from karat.feedback.trials import collect_trial
+    from karat.schema import to_json
+
+    seen = collect_trial(store, feature, log=log, golden=sets.open_set(golden) if golden else None)
+    emit(to_json(seen) if as_json else collected_text(seen))
 
 
 @command.command("status", short_help="Show what is known about the latest trial of a feature.")
@@ -123,6 +184,30 @@ def status(feature: str, store: str, as_json: bool) -> None:
 
     known = look_at_trial(store, feature)
     emit(to_json(known) if as_json else status_text(known))
+
+
+@command.command("report", short_help="Draw a trial over time.")
+@click.argument("feature")
+@click.option("--html", metavar="FILE", help="Write one HTML page.")
+@click.option("--svg", metavar="FILE", help="Write the picture.")
+@_STORE
+@_JSON
+def report(feature: str, html: str | None, svg: str | None, store: str, as_json: bool) -> None:
+    """Show the latest trial of FEATURE over time: its mean difference, where it can be, and the evidence.
+
+    Example: karat trial report rerank --html trial.html
+    """
+    from karat.cli._output import write_output
+    from karat.cli._trial_text import report_text
+    from karat.online.trials import report_trial
+    from karat.reports import render_trial_html, render_trial_svg
+    from karat.schema import to_json
+
+    document = report_trial(store, feature)
+    for path, render, option in ((html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")):
+        if path is not None:
+            write_output(path, render(document), option)
+    emit(to_json(document) if as_json else report_text(document))
 
 
 @command.command("decide", short_help="Carry out what the evidence allows.")

@@ -5,8 +5,19 @@ from __future__ import annotations
 import math
 
 from karat.cli._table import escaped, render
-from karat.schema.trials import TrialForecast, TrialList, TrialMeasure, TrialOutcome, TrialStatus, TrialTransition
+from karat.schema.trials import (
+    TrialCollected,
+    TrialForecast,
+    TrialList,
+    TrialLog,
+    TrialMeasure,
+    TrialOutcome,
+    TrialReport,
+    TrialStatus,
+    TrialTransition,
+)
 
+_POINTS = 10
 _LARGEST = 6.9
 """The logarithm of the evidence above which it is "over 1,000 to 1"."""
 
@@ -15,7 +26,7 @@ def status_text(status: TrialStatus) -> str:
     """Return what is known about a trial."""
     title = f"{escaped(status.feature)}, trial {status.number}: {status.status}, {status.decision}"
     lines = [title, escaped(status.reason), ""]
-    rows = [["measure", "sessions", "mean", "interval at any look", "better", "worse"]]
+    rows = [["measure", "n", "mean", "interval at any look", "better", "worse"]]
     rows += [_row(measure) for measure in status.measures]
     lines += [render(rows), ""]
     lines += [
@@ -31,8 +42,46 @@ def status_text(status: TrialStatus) -> str:
             f"Shown, and never decisive: {shown.wins:,} wins, {shown.ties:,} ties, {shown.losses:,} losses; "
             f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}",
         ]
+    lines += map(_log_text, status.logs)
+    if status.not_from_log:
+        lines.append(
+            f"{status.not_from_log:,} of {status.samples:,} differences are not from the log: nothing has checked them"
+        )
     lines.append(f"Looked at {status.looks:,} times: that changes nothing")
     return "\n".join(lines)
+
+
+def _log_text(log: TrialLog) -> str:
+    """Return what was taken from a log, and what was not."""
+    counts = (
+        ("went on after they were measured", log.late),
+        ("got both variants, and count for the first", log.mixed),
+        ("began before the trial, and are left out", log.before),
+        ("cannot be read, and are left out", log.unreadable),
+    )
+    notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
+    return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{notes}"
+
+
+def collected_text(seen: TrialCollected) -> str:
+    """Return what was taken from a log just now."""
+    counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
+    waiting = f"; {seen.open:,} may go on" if seen.open else ""
+    late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
+    title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}"
+    return f"{title}\ndifferences: {counts}"
+
+
+def report_text(report: TrialReport) -> str:
+    """Return a trial over time: at most ten points, and every decision."""
+    step = -(-len(report.points) // _POINTS) or 1
+    rows = [["until", "n", "mean", "interval at any look", "better", "worse"]]
+    for point in report.points[::-1][::step][::-1]:
+        interval = f"{point.low:+.4f} to {point.high:+.4f}"
+        odds = [_odds(point.log_better), _odds(point.log_worse)]
+        rows.append([point.time[:16], f"{point.n:,}", f"{point.mean:+.4f}", interval, *odds])
+    moves = "\n".join(transition_text(move) for move in report.transitions)
+    return "\n\n".join(filter(None, [render(rows), moves, status_text(report.status)]))
 
 
 def outcome_text(outcome: TrialOutcome) -> str:
@@ -49,11 +98,12 @@ def transition_text(done: TrialTransition) -> str:
 
 def forecast_text(forecast: TrialForecast) -> str:
     """Return how many sessions a trial will need."""
-    rows = [["trials that have found it", "sessions"]]
+    rows = [["trials that have found it", "pairs of sessions" if forecast.source == "sessions" else "sessions"]]
     for share, sessions in (("50 %", forecast.half), ("80 %", forecast.most_of_them), ("95 %", forecast.nearly_all)):
         rows.append([share, f"over {forecast.most:,}" if sessions is None else f"{sessions:,}"])
     title = f"An effect of {forecast.effect:g} in {escaped(forecast.measure)}, with the spread of"
-    return f"{title} {forecast.sessions:,} earlier sessions (sd {forecast.sd:.3f}):\n{render(rows)}"
+    units = "differences of earlier sessions" if forecast.source == "sessions" else "earlier sessions"
+    return f"{title} {forecast.sessions:,} {units} (sd {forecast.sd:.3f}):\n{render(rows)}"
 
 
 def list_text(document: TrialList) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -45,6 +45,7 @@ def _restore(variable: str, value: str | None) -> None:
 class Verbs(click.Group):
     """A group of verbs by the module of each. The help of the group lists them in sections, if there are any.
 
+    Sections have the summary of each verb; without sections it is that of the verb's module.
     A group may have a ``default``, the verb that is meant where the first word is none.
     """
 
@@ -52,14 +53,15 @@ class Verbs(click.Group):
         self,
         *arguments: Any,
         verbs: Mapping[str, str],
-        sections: Mapping[str, Sequence[str]] | None = None,
+        sections: Mapping[str, Mapping[str, str]] | None = None,
         default: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
         self.default = default
         self.verbs = verbs
-        self.sections = sections or {"Commands": sorted(verbs)}
+        self.sections = sections or {"Commands": dict.fromkeys(sorted(verbs), "")}
+        self.summaries = {name: text for section in self.sections.values() for name, text in section.items() if text}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return sorted(self.verbs)
@@ -67,17 +69,20 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summary of each verb, section by section, in columns of the same width."""
         width = max(map(len, self.verbs))
-        for title, names in self.sections.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
-            limit = formatter.width - 6 - width
-            rows = [(name.ljust(width), command.get_short_help_str(limit)) for name, command in commands if command]
+        for title, section in self.sections.items():
+            rows = [(name.ljust(width), text or self._summarise(ctx, name)) for name, text in section.items()]
             with formatter.section(title):
                 formatter.write_dl(rows)
+
+    def _summarise(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return "" if command is None else command.get_short_help_str()
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
         if name not in self.verbs:
             return None
         command: click.Command = import_module(self.verbs[name]).command
+        command.short_help = self.summaries.get(name, command.short_help)
         has_limit = any(option.name == _LIMIT for option in command.params)
         if not (has_limit or name in _WITHOUT or isinstance(command, click.Group)):
             command.params.append(_limit_option())

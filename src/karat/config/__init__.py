@@ -12,19 +12,24 @@ from karat.config._config import (
 )
 from karat.config._judges import JudgesConfig, read_judges_file
 from karat.config._model import ModelOptions
+from karat.config._online import ALERTS, AlertLimit, CanaryConfig, OnlineConfig
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
 __all__ = [
+    "ALERTS",
     "ALIASES",
     "CHOICES",
     "IDENTIFYING",
     "RESERVED",
     "SCORING",
+    "AlertLimit",
+    "CanaryConfig",
     "Config",
     "EvalConfig",
     "JudgesConfig",
     "ModelOptions",
+    "OnlineConfig",
     "Scoring",
     "Settings",
     "check_parameters",

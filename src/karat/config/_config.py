@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from karat.config._judges import JudgesConfig, read_judges
+from karat.config._online import OnlineConfig, read_online
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
-_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate")
+_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
@@ -73,6 +74,8 @@ class Config:
     """Who judges answers."""
     gate: Mapping[str, Any] = field(default_factory=dict)
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
+    online: OnlineConfig = field(default_factory=OnlineConfig)
+    """How live traffic is watched."""
 
 
 def read_config(folder: Path) -> Config:
@@ -116,6 +119,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         eval=_read_eval(tables["eval"], tables["system"], source),
         judges=read_judges(tables["judges"], folder, source),
         gate=tables["gate"],
+        online=read_online(tables["online"], source),
     )
 
 

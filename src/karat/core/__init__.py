@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from karat.core._doors import open_lazily
 from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
-from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
-from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from karat.core._hit_table import HitTable, TableRows, find_table_rows
     from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
     from karat.core._judgment_table import Grades, JudgmentTable
+    from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
+    from karat.core._registry import Registry
     from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
@@ -96,6 +96,8 @@ __all__ = [
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
+    **dict.fromkeys(("MEASURES", "Definition", "Measure", "Parameter", "Undefined"), "_measure"),
+    "Registry": "_registry",
     "Answer": "_answer",
     "Bounds": "_bounds",
     "Context": "_context",
@@ -113,4 +115,5 @@ _HOME = {
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -14,7 +14,6 @@ Any other exception is a bug in karat and shows its traceback.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _LONGEST = 100
@@ -84,5 +83,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
     by_folded = {name.lower(): name for name in names if len(name) <= _LONGEST}
+    import difflib  # takes milliseconds, and hardly any command needs it
+
     matches = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(repr(by_folded[name]) for name in matches)}?" if matches else ""

@@ -16,13 +16,13 @@ _MOVED = 10
 
 def find_changes(new: Provenance, old: Provenance) -> tuple[SystemChange, ...]:
     """Return in what two runs differ: k, and the parts of their systems; a part that only one has is one change."""
-    now, was = ({"system": one.name, "k": one.settings.get("k"), **one.system} for one in (new, old))
+    now, was = ({"system": run.name, "k": run.settings.get("k"), **run.system} for run in (new, old))
     if now.get("kind") != was.get("kind"):  # other systems have other parts
         now, was = ({"system": system["system"], "k": system["k"]} for system in (now, was))
     for part in {**now, **was}:
         if now.get(part) is None or was.get(part) is None:
-            now, was = ({**one, part: None if one.get(part) is None else "on"} for one in (now, was))
-    return tuple(SystemChange(key=key, now=one, was=other) for key, one, other in system_changes(now, was))
+            now, was = ({**system, part: None if system.get(part) is None else "on"} for system in (now, was))
+    return tuple(SystemChange(key=key, now=value, was=other) for key, value, other in system_changes(now, was))
 
 
 def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:
@@ -46,10 +46,12 @@ def _complete(lists: dict[str, list[str]], was: Lists, case: Case, lab: Lab, *, 
     if inspection is None:
         return lists
     chunks = inspection.chunks
-    told = {name: [chunks[number].document for number, _ in ranking] for name, ranking in inspection.lists.items()}
+    inspected = {name: [chunks[number].document for number, _ in ranking] for name, ranking in inspection.lists.items()}
     if stages:  # as deep as the other run recorded them
-        told = {name: list(dict.fromkeys(ranking))[: len(was.get(name, ranking))] for name, ranking in told.items()}
-    return {**lists, **told, RESULT: lists[RESULT]}
+        inspected = {
+            name: list(dict.fromkeys(ranking))[: len(was.get(name, ranking))] for name, ranking in inspected.items()
+        }
+    return {**lists, **inspected, RESULT: lists[RESULT]}
 
 
 def _move(document: str, case: Case, now: Lists, was: Lists) -> StageMove:

@@ -95,7 +95,7 @@ def make_document(
     if query is not None:
         shown = [_find_case(diagnosis, query)]
     kept = {case.query.id for case in shown}
-    causes = {id_: found for id_, found in diagnosis.causes.items() if id_ in kept}
+    causes = {id_: evidence for id_, evidence in diagnosis.causes.items() if id_ in kept}
     groups = replace(diagnosis, causes=causes).groups
     explained = []
     for case in shown:

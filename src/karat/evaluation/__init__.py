@@ -1,8 +1,12 @@
 """Evaluation: a run with its scores by query, repeat and segment, its latency, and its failures."""
 
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 from karat.evaluation._averages import average_variants
 from karat.evaluation._comparable import (
     FIT_PARTS,
+    assume_depth,
     comparison_key,
     find_other_judges,
     flatten,
@@ -12,7 +16,6 @@ from karat.evaluation._comparable import (
     withhold_scores,
 )
 from karat.evaluation._distances import cited_distances, list_tables
-from karat.evaluation._document import evaluation_report
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
@@ -31,9 +34,12 @@ from karat.evaluation._scoring import (
     score_run,
 )
 from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
-from karat.evaluation._stability import stability_report
 from karat.evaluation._texts import describe_altered, describe_returned, describe_unknown_texts
 from karat.evaluation._worst import NOT_JUDGED, UNANSWERED, UNKNOWN, fill_worst, find_worst
+
+if TYPE_CHECKING:
+    from karat.evaluation._document import evaluation_report
+    from karat.evaluation._stability import stability_report
 
 __all__ = [
     "FIELDS",
@@ -51,6 +57,7 @@ __all__ = [
     "StoredLists",
     "UnknownDocuments",
     "add_measures",
+    "assume_depth",
     "average_variants",
     "cited_distances",
     "compare_floor",
@@ -86,3 +93,12 @@ __all__ = [
     "system_changes",
     "withhold_scores",
 ]
+
+# Imported at first use: a check prints none of it.
+_HOME = {
+    "evaluation_report": "_document",
+    "stability_report": "_stability",
+}
+
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -42,8 +42,8 @@ def require_comparable(
     """
     now, then = names or ("run", "baseline")
     both = f"{now} {shorten(candidate.name)} and {then} {shorten(baseline.name)}"
-    found = find_other_judges(candidate, baseline, names)
-    judges = {name: text for name, text in found.items() if name not in apart_from}
+    others = find_other_judges(candidate, baseline, names)
+    judges = {name: text for name, text in others.items() if name not in apart_from}
     differences = list(_differences(candidate, baseline))
     if differences:
         raise InputError(
@@ -54,6 +54,22 @@ def require_comparable(
     if judges:
         reasons = "; ".join(dict.fromkeys(judges.values()))
         raise InputError(f"{both} cannot be compared in {', '.join(judges)}: {reasons}")
+
+
+def assume_depth(candidate: Evaluation, baseline: Evaluation) -> tuple[Evaluation, str]:
+    """Return the run of another program as if it had been asked for as many hits as the baseline, and a note on that.
+
+    Such a run does not record its k, which is taken as the length of its longest list: 998 if 1,000 were asked for.
+    Longer lists than those of the baseline, and runs of karat, which record how they were asked, stay as they are.
+    """
+    ours, theirs = (evaluation.provenance.settings.get("k") for evaluation in (candidate, baseline))
+    is_own = "seed" in candidate.provenance.settings
+    if is_own or not (isinstance(ours, int) and isinstance(theirs, int) and ours < theirs):
+        return candidate, ""
+    settings = {**candidate.provenance.settings, "k": theirs}
+    changed = replace(candidate, provenance=replace(candidate.provenance, settings=settings))
+    note = f"the run has at most {ours:,} hits for a query, and the baseline was asked for {theirs:,}"
+    return changed, f"{note}: it is taken as complete"
 
 
 def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:

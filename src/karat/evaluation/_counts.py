@@ -54,9 +54,9 @@ def count_queries(evaluation: Evaluation) -> QueryCounts | UnsetType:
     if table is None:
         return UNSET
     answerable = table.select(table.rows.keys() - evaluation.unanswerable) if evaluation.unanswerable else table
-    found, first = (answerable.look_up(measure, answerable.queries) for measure in ("NumRelRet", "P@1"))
+    counts, first = (answerable.look_up(measure, answerable.queries) for measure in ("NumRelRet", "P@1"))
     return QueryCounts(
         queries=len(answerable.queries),
-        without_hit=len(found) - int((found > 0).sum()),  # also one whose number is missing
+        without_hit=len(counts) - int((counts > 0).sum()),  # also one whose number is missing
         first_right=int((first == 1).sum()),
     )

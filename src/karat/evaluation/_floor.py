@@ -81,8 +81,8 @@ def _find_words(trace: Trace) -> tuple[Hit, ...] | None:
 
 def _describe_absence(traces: Iterable[Trace]) -> str:
     # A HitList has ids and scores only, and a large run is not made into objects to find that out.
-    told = islice((trace for trace in traces if not isinstance(trace.listed, HitList)), _LOOKED_AT)
-    channels = {name.lower() for trace in told for hit in trace.hits for name in hit.channels}
+    looked_at = islice((trace for trace in traces if not isinstance(trace.listed, HitList)), _LOOKED_AT)
+    channels = {name.lower() for trace in looked_at for hit in trace.hits for name in hit.channels}
     return ONLY_WORDS if channels and channels <= LEXICAL else NOT_RECORDED
 
 

@@ -33,11 +33,11 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
 
     def take(self, queries: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the lists of some queries, of which many are made at once in a third of the time."""
-        found = find_table_rows([self._traces[query].listed for query in queries])
-        if found is None:
+        selection = find_table_rows([self._traces[query].listed for query in queries])
+        if selection is None:
             return [self[query] for query in queries]
-        names, ends = found.table.names, np.cumsum(found.lengths).tolist()
-        documents = [names[number] for number in found.table.document[found.rows].tolist()]
+        names, ends = selection.table.names, np.cumsum(selection.lengths).tolist()
+        documents = [names[number] for number in selection.table.document[selection.rows].tolist()]
         return [_drop_repeats(documents[start:end]) for start, end in pairwise([0, *ends])]
 
     def __iter__(self) -> Iterator[str]:

@@ -71,8 +71,8 @@ def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
     True
     """
     lists = [trace.listed for trace in traces]
-    if (found := find_table_rows(lists)) is not None:
-        ends, scores = np.append(0, np.cumsum(found.lengths)), found.table.score[found.rows]
+    if (selection := find_table_rows(lists)) is not None:
+        ends, scores = np.append(0, np.cumsum(selection.lengths)), selection.table.score[selection.rows]
     else:
         ends = np.cumsum([0, *map(len, lists)])
         scores = np.fromiter(chain.from_iterable(map(list_scores, lists)), np.float64, int(ends[-1]))
@@ -137,11 +137,11 @@ def describe_types(traces: Iterable[Trace]) -> list[str]:
 
 def list_invented(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Sequence[str]]:
     """Return the ids that answers cite and that exist nowhere, by query, in all wordings and repeats."""
-    found: dict[str, dict[str, None]] = {}
+    invented: dict[str, dict[str, None]] = {}
     for trace in traces:
         if trace.citations and (names := find_invented(golden, trace)):
-            found.setdefault(trace.query, {}).update(dict.fromkeys(names))
-    return {query: tuple(names) for query, names in found.items()}
+            invented.setdefault(trace.query, {}).update(dict.fromkeys(names))
+    return {query: tuple(names) for query, names in invented.items()}
 
 
 def describe_invented(invented: Mapping[str, Sequence[str]]) -> list[str]:

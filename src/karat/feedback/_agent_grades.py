@@ -29,12 +29,12 @@ def grade_like_agent(sessions: Iterable[Session], *, depth: int = DEPTH) -> dict
     for session in sessions:
         for asked in session.queries:
             own = grades.setdefault(asked.query.text, {})
-            told = {
+            signals = {
                 **dict.fromkeys(asked.query.documents[:depth], UNTOUCHED),
                 **dict.fromkeys(asked.read, READ),
                 **dict.fromkeys(asked.useful, USEFUL),
             }
-            for document, grade in told.items():
+            for document, grade in signals.items():
                 own[document] = max(grade, own.get(document, 0))
             refused.update((asked.query.text, document) for document in asked.not_useful)
     for text, document in refused:

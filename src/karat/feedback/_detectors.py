@@ -26,8 +26,8 @@ def compare_words(first: str, second: str) -> float:
     """
     if folded(first) == folded(second):
         return 1.0
-    one, other = set(content(first)), set(content(second))
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+    words, other = set(content(first)), set(content(second))
+    return 2 * len(words & other) / (len(words) + len(other)) if words or other else 0.0
 
 
 def find_repeats(

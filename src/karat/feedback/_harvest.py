@@ -221,12 +221,12 @@ def _make_row(query: str, own: BehaviourJudgment) -> BehaviourRow:
 def _report(
     gathering: Gathering,
     queries: tuple[Sequence[LiveQuery], Sequence[LiveQuery], Sequence[LiveQuery]],
-    made: tuple[Sequence[LiveQuery], Sequence[Mapping[str, Any]], Sequence[tuple[str, BehaviourJudgment]]],
+    parts: tuple[Sequence[LiveQuery], Sequence[Mapping[str, Any]], Sequence[tuple[str, BehaviourJudgment]]],
     oddities: Oddities | None,
 ) -> HarvestReport:
     from karat.schema.feedback import HarvestGroup, HarvestReport
 
-    (fresh, frequent, chosen), (asked, rows, judgments) = queries, made
+    (fresh, frequent, chosen), (asked, rows, judgments) = queries, parts
     of, taken = (Counter((live.intent, live.outcome) for live in own) for own in (frequent, chosen))
     order = {outcome: place for place, outcome in enumerate(OUTCOMES)}
     groups = sorted(of, key=lambda group: (order[group[1]], group[0]))
@@ -267,10 +267,10 @@ def _note_bare(queries: Sequence[LiveQuery]) -> Iterator[str]:
         return
     names = ", ".join(f"{live.id} ({shorten(live.text)})" for live in queries[:_NAMED])
     more = f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
-    one = len(queries) == 1
-    have, them = ("1 query has", "it") if one else (f"{len(queries):,} queries have", "them")
+    single = len(queries) == 1
+    have, them = ("1 query has", "it") if single else (f"{len(queries):,} queries have", "them")
     yield (
-        f"{have} nothing to judge, since nothing was shown and no document has {'its' if one else 'their'} words: "
+        f"{have} nothing to judge, since nothing was shown and no document has {'its' if single else 'their'} words: "
         f'{names}{more}; if no document can answer {them}, set "answerable": false in queries.jsonl, otherwise add '
         f"rows to {TO_JUDGE}"
     )

@@ -86,9 +86,9 @@ class Session:
     @property
     def accessed(self) -> tuple[str, ...]:
         """All documents that were read in it, each once."""
-        found = (document for asked in self.queries for document in asked.read)
+        read = (document for asked in self.queries for document in asked.read)
         others = (event.document for event in self.unmatched if event.document)
-        return tuple(dict.fromkeys((*found, *others)))
+        return tuple(dict.fromkeys((*read, *others)))
 
     @property
     def unvalidated(self) -> tuple[str, ...]:

@@ -94,10 +94,10 @@ class Traffic:
     def _count(self, asked: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
         """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
         query, outcome = asked.query, asked.outcome
-        found = query.count is not None or bool(query.hits) or bool(query.error)
+        is_known = query.count is not None or bool(query.hits) or bool(query.error)
         validated = bool(asked.useful or asked.not_useful)
         facts = {
-            "nothing found": (asked.is_empty, found),
+            "nothing found": (asked.is_empty, is_known),
             "error": (bool(query.error), True),
             "asked again": (outcome == "asked again", True),
             "not useful": (outcome == "not useful", True),

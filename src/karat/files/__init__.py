@@ -9,7 +9,7 @@ from karat.files._files import GZIP, gunzip, read_bytes, read_stdin, read_stream
 from karat.files._limits import MAX_BYTES, VARIABLE, max_bytes, parse_size, too_large
 from karat.files._opening import access_file, open_file
 from karat.files._paths import shorten_path
-from karat.files._reads import record_folder, record_reads, refuse_input
+from karat.files._reads import record_folder, record_path, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._sharing import offer_texts, share_texts
     from karat.files._toml import parse_toml, read_toml
-    from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
+    from karat.files._writing import append_file, make_own, new_folder, open_own, replace_file, write_file
 
 __all__ = [
     "BOM",
@@ -43,6 +43,7 @@ __all__ = [
     "find_cache_folder",
     "gunzip",
     "lock_folder",
+    "make_own",
     "max_bytes",
     "new_folder",
     "offer_texts",
@@ -58,6 +59,7 @@ __all__ = [
     "read_stream",
     "read_toml",
     "record_folder",
+    "record_path",
     "record_reads",
     "refuse_input",
     "replace_file",
@@ -72,7 +74,7 @@ __all__ = [
 # Imported on first use: only readers of golden sets and traces check rows, and many commands write nothing.
 _HOME = {
     **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
-    **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
+    **dict.fromkeys(("append_file", "make_own", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),
     "GitRepository": "_git",
@@ -82,4 +84,5 @@ _HOME = {
     **dict.fromkeys(("offer_texts", "share_texts"), "_sharing"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -123,9 +123,9 @@ def _find_first(words: NDArray[np.uint64]) -> Ints:
     table = np.zeros(1 << bits, np.int64)
     for piece, slot in zip(reversed(pieces), reversed(slots), strict=True):
         table[slot[::-1]] = np.arange(piece.start, piece.start + len(slot))[::-1]
-    found = [table[slot] for slot in slots]
-    is_other = [(words[:, own] != words[:, piece]).any(axis=0) for own, piece in zip(found, pieces, strict=True)]
-    first_of: Ints = np.concatenate([np.zeros(0, np.int64), *found])
+    firsts = [table[slot] for slot in slots]
+    is_other = [(words[:, own] != words[:, piece]).any(axis=0) for own, piece in zip(firsts, pieces, strict=True)]
+    first_of: Ints = np.concatenate([np.zeros(0, np.int64), *firsts])
     others = np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *is_other]))
     if len(others):
         first_of[others] = others[_find_first_by_order(words[:, others])]

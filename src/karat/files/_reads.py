@@ -44,6 +44,12 @@ def record_file(name: str, status: os.stat_result) -> None:
         reads.files.setdefault((status.st_dev, status.st_ino), name)
 
 
+def record_path(path: str | os.PathLike[str]) -> None:
+    """Record that a file is read by a library that opens it itself."""
+    if _reads.get() is not None:
+        record_file(os.fspath(path), os.stat(path))  # noqa: PTH116 (pathlib raises on odd names)
+
+
 def record_stream(stream: IO[bytes]) -> None:
     """Record that a stream is read, such as standard input, if there is a file behind it."""
     try:
@@ -75,6 +81,8 @@ def refuse_input(target: str | os.PathLike[str], option: str = "--output", *, fo
         raise UsageError(f"{option} {target} would overwrite an input; choose another name")
     for name, endings in reads.folders.items():
         above = _fold(name)
+        if place == above and not folder:
+            raise UsageError(f"{option} {target} would overwrite an input; choose another name")
         inside = place == above or place.startswith(above.rstrip(os.sep) + os.sep)
         if inside and (folder or not endings or place.endswith(tuple(endings))):
             raise UsageError(f"{option} {target} is in {name}, whose files are read as input; choose another place")

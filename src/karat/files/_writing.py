@@ -108,11 +108,11 @@ def _aside(parent: Path, make: Callable[[Path], T]) -> Iterator[tuple[Path, T]]:
         place = parent / f".karat-{secrets.token_hex(8)}.tmp"
         with _remove_on_signals(place):
             try:
-                made = make(place)
+                handle = make(place)
             except FileExistsError:
                 continue
             try:
-                yield place, made
+                yield place, handle
             finally:
                 _remove(place)
             return
@@ -175,14 +175,36 @@ def open_own(path: Path, flags: int) -> int:
         if error.errno == errno.ENXIO:  # nobody reads the pipe, or it is a socket
             raise OSError(errno.ENXIO, f"it is {special_kind(path.lstat())}, not a file") from None
         raise
-    status = os.fstat(descriptor)
-    if kind := special_kind(status):
+    try:
+        _require_own(os.fstat(descriptor))
+    except OSError:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
-    if status.st_nlink > 1:
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is another name of a file (a hard link), which karat does not write to")
+        raise
     return descriptor
+
+
+def make_own(path: Path, mode: int = 0o666) -> None:
+    """Create a file that another library opens by its name, or refuse what is there as :func:`open_own` does.
+
+    A file that is there is not opened: to close it would take away the locks that this process has on it, those of
+    SQLite for example.
+    """
+    try:
+        os.close(os.open(path, _NEW, mode))
+    except FileExistsError:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            raise OSError(errno.ELOOP, "it is a link, through which karat does not write") from None
+        _require_own(status)
+
+
+def _require_own(status: os.stat_result) -> None:
+    if kind := special_kind(status):
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if status.st_nlink > 1:
+        raise OSError(errno.EINVAL, "it is another name of a file (a hard link), which karat does not write to")
 
 
 def append_file(path: Path, data: bytes) -> None:

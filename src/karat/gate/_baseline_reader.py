@@ -16,7 +16,6 @@ from karat.evaluation import FIT_PARTS, Evaluation, Segment, empty_scores, queri
 from karat.files import decode, parse_json, read_bytes
 from karat.gate._baseline import FIT_NAMES, NOT_MEASURES, QUESTION, VERSION, Baseline, digest_record
 from karat.gate._baseline_rows import LARGEST, Rows, read_rows
-from karat.gate._blocks import is_summary, read_summary
 from karat.gate._movers import KEPT
 from karat.golden import Question
 
@@ -47,6 +46,8 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
         return _read_own(record, None, name)
     if isinstance(record, dict) and isinstance(record.get("metrics"), dict):
         return _read_fit(record, name)
+    from karat.gate._blocks import is_summary, read_summary  # the rarest kind
+
     if isinstance(record, dict) and is_summary(record):
         return read_summary(record, name)
     raise InputError(
@@ -68,6 +69,8 @@ def is_baseline(data: bytes) -> bool:
         record = json.loads(data)
     except (ValueError, RecursionError):  # runs are lines of JSON, or not JSON at all
         return False
+    from karat.gate._blocks import is_summary
+
     is_fit = isinstance(record, dict) and isinstance(record.get("metrics"), dict) and "recorded_at" in record
     return is_fit or is_summary(record)
 

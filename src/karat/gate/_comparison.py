@@ -135,6 +135,15 @@ def compare(
     return (*pair.measures, *pair.segments)
 
 
+def _check_arguments(runs: int, correction: Correction) -> None:
+    if correction not in get_args(Correction):
+        raise UsageError(
+            f"unknown correction {shorten(correction)}{did_you_mean(str(correction), get_args(Correction))}"
+        )
+    if runs < 2:
+        raise UsageError(f"{runs} run: a comparison needs two")
+
+
 def compare_all(
     evaluations: Sequence[Evaluation],
     measures: Iterable[str] | None = None,
@@ -163,12 +172,7 @@ def compare_all(
     >>> [pair.measures[0].p_corrected for pair in pairs]  # uncorrected: 0.25, 0.5 and 1
     [0.25, 0.75, 1.0]
     """
-    if correction not in get_args(Correction):
-        raise UsageError(
-            f"unknown correction {shorten(correction)}{did_you_mean(str(correction), get_args(Correction))}"
-        )
-    if len(evaluations) < 2:
-        raise UsageError(f"{len(evaluations)} run: a comparison needs two")
+    _check_arguments(len(evaluations), correction)
     places = list(combinations(range(len(evaluations)), 2))
     names = list(measures) if measures is not None else shared_measures(evaluations)
     for baseline, candidate in places:

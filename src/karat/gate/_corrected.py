@@ -21,7 +21,6 @@ from karat.gate._unanswered import count_silent
 from karat.measures import LAPSED, name_judge
 from karat.schema import LabelCorrection
 from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
-from karat.stats.trust import check_draw
 
 _CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
 _TESTS = ("significant_drop", "non_inferior")
@@ -84,6 +83,8 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
         return Correction(problem="no label of this judge is of an answer of the run", advice=_DRAW)
     if len(labelled) < LEAST_LABELS:
         return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed", advice=_DRAW)
+    from karat.stats.trust import check_draw  # most projects have no labels of a judge
+
     rest = [value for query, value in scores.items() if query not in labels]
     own = [scores[query] for query in labelled]
     if check_draw(own, rest) < CHOSEN:
@@ -91,12 +92,12 @@ def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Ru
         return Correction(problem=problem, advice=_DRAW)
     mean = correct_mean([labels[query] for query in labelled], own, rest)
     before = {} if baseline is None else _read_column(baseline, rule.metric, queries)
-    told = {} if baseline is None else _read_column(baseline, column, queries)
-    if before and _is_same(scores, before) and _is_same(labels, told):
+    labels_before = {} if baseline is None else _read_column(baseline, column, queries)
+    if before and _is_same(scores, before) and _is_same(labels, labels_before):
         return Correction(mean=mean, unchanged=True)
     if baseline is None or _count_lapsed_of(baseline, column, queries):
         return Correction(mean=mean)
-    return _correct_change(mean, (scores, before), (labels, told))
+    return _correct_change(mean, (scores, before), (labels, labels_before))
 
 
 def correct_rule(candidate: Evaluation, baseline: Evaluation | None, rule: Rule) -> Correction | None:
@@ -106,8 +107,8 @@ def correct_rule(candidate: Evaluation, baseline: Evaluation | None, rule: Rule)
         return correction
     queries, worst = select_queries(rule, candidate.segments), find_worst(rule.metric)
     silent = sum(count_silent(candidate, rule.metric, queries).values())
-    told = sum(len(table.column(rule.metric, queries)) for table in list_tables(candidate, rule.metric))
-    mean = _add_known(correction.mean, silent / (silent + told) if silent else 0.0, worst)
+    scored = sum(len(table.column(rule.metric, queries)) for table in list_tables(candidate, rule.metric))
+    mean = _add_known(correction.mean, silent / (silent + scored) if silent else 0.0, worst)
     lost = list_newly_silent(candidate, baseline, rule.metric, queries)
     if not lost or correction.difference is None or baseline is None:
         return replace(correction, mean=mean)
@@ -146,14 +147,14 @@ def _count_lapsed(evaluation: Evaluation, column: str, queries: Sequence[str] | 
 
 def _correct_change(mean: CorrectedMean, scores: _Both, labels: _Both) -> Correction:
     """Return the correction of a mean, and of its change if the baseline has labels of enough of the questions."""
-    (now, before), (labelled_now, told) = scores, labels
+    (now, before), (labelled_now, labelled_before) = scores, labels
     both = [query for query in now if query in before]
-    labelled = [query for query in both if query in labelled_now and query in told]
+    labelled = [query for query in both if query in labelled_now and query in labelled_before]
     if len(labelled) < LEAST_LABELS:
         return Correction(mean=mean)
     drawn = set(labelled)
     rest = [query for query in both if query not in drawn]
-    old_labels, old_scores = [told[query] for query in labelled], [before[query] for query in labelled]
+    old_labels, old_scores = [labelled_before[query] for query in labelled], [before[query] for query in labelled]
     others = [before[query] for query in rest]
     change = correct_difference(
         (old_labels, [labelled_now[query] for query in labelled]),
@@ -177,8 +178,8 @@ def correct_limit(check: Check, rule: Rule, correction: Correction) -> Check:
     if check.kind in _CHANGES and change is not None and check.limit is not None and check.baseline is not None:
         before = correction.before
         own = check_change(rule, check.kind, before + change.mean, before, check.limit)
-        told = f", corrected by {change.labels} labels (the judge says {change.judge_mean:+.4f})"
-        return replace(own, reason=f"{own.reason}{told}")
+        note = f", corrected by {change.labels} labels (the judge says {change.judge_mean:+.4f})"
+        return replace(own, reason=f"{own.reason}{note}")
     return check
 
 
@@ -219,7 +220,7 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
     margin = policy.drop.margin(baseline, lower_is_better=rule.lower_is_better)
     p = min(1.0, difference.p_below if sign > 0 else difference.p_above) * tests
     low = sign * (difference.bound(policy.drop.alpha, upper=sign < 0))
-    told = f"corrected by {difference.labels} labels (the judge says {sign * difference.judge_mean:+.3g})"
+    note = f"corrected by {difference.labels} labels (the judge says {sign * difference.judge_mean:+.3g})"
     if gain < -margin and p <= policy.drop.alpha:
         outcome, reason = Outcome.FAIL, f"dropped by {-gain:.3g}, more than {margin:.3g} (one-sided p = {p:.3g})"
     elif low > -margin:
@@ -231,7 +232,7 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
         reason = f"the mean {moved}, and the drop could be as large as {-low:.3g}"
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
     return Check(
-        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=f"{reason}, {told}",
+        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=f"{reason}, {note}",
         current=baseline + difference.mean, baseline=baseline, difference=difference.mean,
         low=low if sign > 0 else None, high=-low if sign < 0 else None, limit=margin, p=min(p, 1.0),
         n=difference.labels + difference.judged,

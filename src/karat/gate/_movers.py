@@ -10,7 +10,6 @@ import numpy as np
 
 from karat.evaluation import Evaluation
 from karat.gate._pairing import Pairs, lower_is_better, pair_scores
-from karat.stats.ranks import order_differences
 
 TIE = 1e-9
 KEPT = 10
@@ -60,6 +59,8 @@ def describe_moves(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[s
     old = {id_: rank for rank, id_ in enumerate(before, 1)}
     new = {id_: rank for rank, id_ in enumerate(after, 1)}
     if len(old) < len(before) or len(new) < len(after):
+        from karat.stats.ranks import order_differences
+
         order_differences(before, after)  # refuses a list that has a document twice
     changes = []
     for id_, rank in new.items():

@@ -146,12 +146,12 @@ def describe_refusals(evaluation: Evaluation, baseline: Evaluation | None = None
     counted = count_refusals(evaluation, baseline)
     for name in evaluation.scores.measures if counted is not evaluation else ():
         if counts := count_silent(evaluation, name):
-            told = sum(len(table.column(name)) for table in list_tables(evaluation, name))
+            scored = sum(len(table.column(name)) for table in list_tables(evaluation, name))
             words = ", ".join(f"{n:,} {word}" for word, n in counts.items())
             yield (
                 name,
-                f"{name} is over {told:,} of {told + sum(counts.values()):,} answers, without {words}; with these as "
-                f"worst, as rules count, it is {counted.mean(name):.4f}",
+                f"{name} is over {scored:,} of {scored + sum(counts.values()):,} answers, without {words}; with these "
+                f"as worst, as rules count, it is {counted.mean(name):.4f}",
             )
 
 

@@ -77,4 +77,5 @@ _HOME = {
     **dict.fromkeys(("LONGEST_QUERY", "SHORTEST_QUERY", "needles", "synthesise"), "_synth"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -147,10 +147,10 @@ def judge_answer_recall(bench: Bench, item: Item) -> Judged:
 def judge_answer_correctness(bench: Bench, item: Item) -> Judged:
     """Return the harmonic mean of answer precision and answer recall, each a share of its own claims."""
     require_reference(item)
-    precision, found = judge_answer_precision(bench, item)
+    precision, claimed = judge_answer_precision(bench, item)
     recall, expected = judge_answer_recall(bench, item)
     value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return value, (*found, *expected)
+    return value, (*claimed, *expected)
 
 
 def judge_noise_sensitivity(bench: Bench, item: Item) -> Judged:

@@ -46,8 +46,8 @@ def ask_in(prompt: Prompt, language: str) -> Prompt:
     """
     if not language:
         return prompt
-    told = f"Write your reasons in {language}. Copy words of the texts as they are."
-    return replace(prompt, text=f"{prompt.text}\n\n{told}")
+    instruction = f"Write your reasons in {language}. Copy words of the texts as they are."
+    return replace(prompt, text=f"{prompt.text}\n\n{instruction}")
 
 
 @cache

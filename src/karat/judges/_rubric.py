@@ -41,8 +41,8 @@ def read_rubric(name: str, path: Path, frame: Prompt) -> Rubric:
     if not low < high:
         raise InputError(f"has a scale from {low} to {high}, which is none", source=source, hint=_EXAMPLE)
     own = parse_prompt(name, text[: scale.start()] + text[scale.end() + 1 :], source)
-    told = f"{frame.text}\n\n{own.text}\n\nThe scale: whole numbers from {low} to {high}."
-    return Rubric(prompt=replace(own, text=told), low=low, high=high)
+    text = f"{frame.text}\n\n{own.text}\n\nThe scale: whole numbers from {low} to {high}."
+    return Rubric(prompt=replace(own, text=text), low=low, high=high)
 
 
 def make_rubric_judge(name: str, path: Path, frame: Prompt) -> Judge:

@@ -142,4 +142,5 @@ _HOME = {
     "trec_eval": "_trec_eval",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -66,10 +66,10 @@ def channel_share(asked: Asked, k: int, *, channel: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["ChannelShare(channel='bm25')@5"], traces={"q": trace}).mean()
     {"ChannelShare(channel='bm25')@5": 0.5}
     """
-    found = _found_by(asked, asked.hits(k))
-    if isinstance(found, str):
-        return found
-    return share(sum(channel in channels if channel else bool(channels) for channels in found), found)
+    sources = _found_by(asked, asked.hits(k))
+    if isinstance(sources, str):
+        return sources
+    return share(sum(channel in channels if channel else bool(channels) for channels in sources), sources)
 
 
 @trace_measure(
@@ -96,10 +96,10 @@ def channel_only(asked: Asked, k: int, *, channel: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["ChannelOnly@5"], traces={"q": trace}).mean()
     {'ChannelOnly@5': 0.5}
     """
-    found = _found_by(asked, asked.hits(k))
-    if isinstance(found, str):
-        return found
-    return share(sum(len(channels) == 1 and (not channel or channel in channels) for channels in found), found)
+    sources = _found_by(asked, asked.hits(k))
+    if isinstance(sources, str):
+        return sources
+    return share(sum(len(channels) == 1 and (not channel or channel in channels) for channels in sources), sources)
 
 
 @trace_measure("ReorderRate", aliases=("fusion_reorder_rate",), undefined=NO_CHANNELS, higher_is_better=None)
@@ -123,10 +123,10 @@ def reorder_rate(asked: Asked, k: int) -> float | str:
     fused = next(
         (stage.hits for stage in asked.trace.stages if stage.name == "fusion" and stage.hits), asked.trace.hits
     )
-    found = _found_by(asked, fused[:k])
-    if isinstance(found, str):
-        return found
-    return share(sum(min(ranks.values(), default=0) != rank for rank, ranks in enumerate(found, 1)), found)
+    sources = _found_by(asked, fused[:k])
+    if isinstance(sources, str):
+        return sources
+    return share(sum(min(ranks.values(), default=0) != rank for rank, ranks in enumerate(sources, 1)), sources)
 
 
 @trace_measure("ExpansionShare", aliases=("expansion_impact",), undefined=NO_EXPANSION, higher_is_better=None)

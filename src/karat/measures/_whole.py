@@ -122,13 +122,13 @@ class _Columns:
 
 def _take_table(lists: Sequence[Sequence[Any]]) -> _Columns | None:
     """Return the hits of lists that are rows of one table; None if some are not."""
-    found = find_table_rows(lists)
-    if found is None:
+    selection = find_table_rows(lists)
+    if selection is None:
         return None
-    table, rows = found.table, found.rows
+    table, rows = selection.table, selection.rows
     document = table.document[rows]
     return _Columns(
-        lengths=found.lengths,
+        lengths=selection.lengths,
         score=table.score[rows],
         document=document,
         named=np.ones(len(document), np.bool_) if table.document is table.id else document == table.id[rows],

@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 from karat.core import SystemFailed
 from karat.net._body import ACCEPTED, BadEncoding, read_blocks
-from karat.net._connections import Connections, Response
+from karat.net._connections import Connections
 from karat.net._endpoint import Endpoint
+from karat.net._failures import Busy, NotAService, Unreachable
+from karat.net._http11 import Response
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets
 
@@ -29,24 +31,6 @@ _MOST_BYTES = 1 << 26
 """Bytes of a response, unpacked: an answer to a question has kilobytes, and a batch of embeddings ten megabytes."""
 _LONG = 600  # digits of a number; Python reads 640 or more, and refuses more than 4,300 unless told otherwise
 _SHOWN = 1000  # characters of a service's message
-
-
-class Unreachable(SystemFailed):
-    """No connection to a service could be made: it is not running there, or its host name does not exist."""
-
-
-class Busy(SystemFailed):
-    """A service failed in a way that may pass: no response in time, 429, 500, 503 ..."""
-
-    pause: float = 0.0
-    """The seconds after which the service wants to be asked again; 0 if it does not say."""
-
-
-class NotAService(SystemFailed):
-    """Something answers at the address of a service, but does not do what the service does.
-
-    It refuses every request (401, 403, 404, 405 ...), or returns something that is not JSON, such as a page of HTML.
-    """
 
 
 class _Request(NamedTuple):
@@ -79,13 +63,14 @@ class Client:
         self._endpoint, self._kind = endpoint, kind
         headers = endpoint.read_headers()
         self.secrets = collect_secrets(endpoint.url, headers)
+        trust = _load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         self._client = self._httpx.Client(
             timeout=endpoint.timeout,
             headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
-            verify=_load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            verify=trust,
             proxy=endpoint.proxy or None,
         )
-        self._connections = Connections(self._client, endpoint.timeout)
+        self._connections = Connections(self._client, endpoint.timeout, trust)
         weakref.finalize(self, _close, self._client, self._connections)
 
     def close(self) -> None:
@@ -200,13 +185,13 @@ class Client:
 
     def _read(self, response: Response) -> _Answer:
         data = bytearray()
-        for block in read_blocks(response.iter_body(), response.get(b"content-encoding")):
+        for block in read_blocks(response.body, response.get(b"content-encoding")):
             data += block
             if len(data) > _MOST_BYTES:
                 hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
                 raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
         pause = parse_retry_after(response.get(b"retry-after"))
-        return _Answer(response.status, response.reason, pause, bytes(data))
+        return _Answer(response.status, response.reason.decode("ascii", "ignore"), pause, bytes(data))
 
 
 def _close(client: Any, connections: Connections) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from karat.core import UsageError
 from karat.files import open_file
-from karat.net._source import format_pip_line
 
 
 def require_package(module: str, *, purpose: str, install: str = "", extra: str = "") -> Any:
@@ -27,6 +26,8 @@ def require_package(module: str, *, purpose: str, install: str = "", extra: str 
     try:
         return import_module(module)
     except ImportError as error:
+        from karat.net._source import format_pip_line
+
         needs = f"karat's extra {extra}" if extra else install
         line = format_pip_line(extra) if extra else f"pip install {install}"
         raise UsageError(f"{purpose} needs {needs} ({error}); {line}") from None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from karat.core import open_lazily
 from karat.online._asked import Asked
 from karat.online._ingest import Ingested, ingest
-from karat.online._log import Log, open  # noqa: A004 (karat.online.open reads as it should)
+from karat.online._log import Log
+from karat.online._opening import open  # noqa: A004 (karat.online.open reads as it should)
 from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,
@@ -85,4 +86,5 @@ _HOME = {
     **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter, time
 from types import TracebackType
 from typing import Any, Protocol
 
+from karat.core import Answer
 from karat.online._drafts import Draft, QueryDraft, take_channels, take_hits
 from karat.online._hit_rows import to_ids
 
@@ -120,3 +122,19 @@ class Asked:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.__exit__(kind, error, trace)
+
+
+def find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """Return the query of a call: the first text, or what is called query, text or q."""
+    named = [options[name] for name in ("query", "text", "q", "question") if name in options]
+    return next((value for value in (*named, *arguments) if isinstance(value, str)), "")
+
+
+def take_result(asked: Asked, result: Any) -> Any:
+    """Record what a function returned, hits or an answer, and return it as it is."""
+    if isinstance(result, Answer):
+        asked.results(result.hits)
+        asked.answer(result.text, result.citations)
+    else:
+        asked.results(result)
+    return result

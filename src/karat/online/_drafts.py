@@ -65,6 +65,10 @@ class QueryDraft(Struct, array_like=True, tag="query"):
     quality: Any = None
     attributes: dict[str, Any] | None = None
     count: Any = None
+    build: Any = ""
+    index: Any = ""
+    normaliser: Any = ""
+    flags: Any = None
 
 
 class EventDraft(Struct, array_like=True, tag="event"):
@@ -167,6 +171,10 @@ def finish(draft: Draft) -> Record | LoggedShadow:
         to_float(draft.quality),
         draft.attributes or {},
         to_count(draft.count),
+        to_text(draft.build),
+        to_text(draft.index),
+        to_text(draft.normaliser),
+        {to_text(key): to_text(variant) for key, variant in (draft.flags or {}).items()},
     )
 
 

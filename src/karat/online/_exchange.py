@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from karat.core import InputError, UsageError
-from karat.files import parse_json_lines, read_bytes, replace_file
+from karat.files import parse_json_lines, read_bytes, refuse_input, replace_file
 from karat.online._paths import Paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
 from karat.online._records import LoggedEvent, LoggedQuery
@@ -84,12 +84,9 @@ def export_log(
     """Write the records of a span of time into a new folder: as UBI 1.3.0, or as Parquet, by day."""
     if format not in FORMATS:
         raise UsageError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
-    place = Path(folder)
-    if place.exists() and any(place.iterdir()):
-        raise InputError("is not empty", source=str(folder), hint="name a new folder")
     with read_log(path) as reader:
-        writing = _Writing(place)
-        place.mkdir(parents=True, exist_ok=True)
+        refuse_input(folder, "the destination", folder=True)
+        writing = _Writing(_make_folder(Path(folder)))
         (writing.write_ubi if format == "ubi" else writing.write_parquet)(reader, since, until)
     return OnlineExport(
         queries=writing.counts["queries"],
@@ -98,6 +95,17 @@ def export_log(
         invalid=writing.counts["invalid"],
         reason=writing.reason,
     )
+
+
+def _make_folder(place: Path) -> Path:
+    """Make a folder, which may be there if nothing is in it."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if any(place.iterdir()):
+            raise InputError("is not empty", source=str(place), hint="name a new folder")
+    except OSError as error:  # a file is in its place, for example
+        raise InputError(f"cannot be written: {error.strerror}", source=str(place)) from None
+    return place
 
 
 @dataclass(slots=True)

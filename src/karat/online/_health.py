@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from karat.core import InputError, SystemFailed
+from karat.online._drafts import decode_draft
 from karat.online._paths import Paths
+from karat.online._rollouts import list_rollouts
 from karat.online._segment import (
     HEADER,
     REMOVED,
@@ -18,8 +24,9 @@ from karat.online._segment import (
     lock,
     read_frames,
     read_header,
+    strip_zeros,
 )
-from karat.online._times import format_time
+from karat.online._times import find_time, format_time
 from karat.schema import OnlineDamage, OnlineHealth, OnlineJournal, OnlineRun, OnlineSegmentDamage, OnlineTable
 from karat.store import Store, open_store
 
@@ -45,8 +52,8 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     dropped = _add_up({**({} if store is None else store.drops()), **drops})
     removed = dropped.pop(REMOVED, 0)
     damages = tuple(
-        OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(time))
-        for _, file, size, reason, time in ([] if store is None else store.damages())
+        OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(moment))
+        for _, file, size, reason, moment in ([] if store is None else store.damages())
         if (paths.torn / file).exists()  # whoever removes it has seen it
     )
     return OnlineHealth(
@@ -61,7 +68,16 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         damages=damages,
         run=None if store is None else _find_run(store),
         without_session=0 if store is None else store.count_without_session(),
+        free=_find_free(paths.store),
+        **({} if store is None else list_rollouts(store)),
     )
+
+
+def _find_free(path: Path) -> int | None:
+    try:
+        return shutil.disk_usage(path.absolute().parent).free
+    except OSError:
+        return None
 
 
 def _add_up(drops: dict[str, dict[str, int]]) -> dict[str, int]:
@@ -76,6 +92,7 @@ def _add_up(drops: dict[str, dict[str, int]]) -> dict[str, int]:
 def _look(paths: Paths, positions: dict[str, int]) -> tuple[OnlineJournal, dict[str, dict[str, int]]]:
     """Return what is in the journal, and how many records the writers of its segments dropped."""
     segments = writers = size = waiting = 0
+    oldest: list[float] = []
     drops: dict[str, dict[str, int]] = {}
     damages: list[OnlineSegmentDamage] = []
     for path in sorted(paths.journal.glob(f"*{SUFFIX}")):
@@ -95,21 +112,36 @@ def _look(paths: Paths, positions: dict[str, int]) -> tuple[OnlineJournal, dict[
             if header is not None and header.dropped:
                 drops[path.name] = header.dropped
             start = None if header is None else positions.get(path.name, HEADER)
-            waiting += _read_segment(path.name, data, start, damages, final=final)
-    journal = OnlineJournal(segments=segments, writers=writers, bytes=size, waiting=waiting, damages=tuple(damages))
+            waiting += _read_segment(path.name, data, start, damages, oldest, final=final)
+    journal = OnlineJournal(
+        segments=segments,
+        writers=writers,
+        bytes=size,
+        waiting=waiting,
+        damages=tuple(damages),
+        lag=max(0.0, time.time() - min(oldest)) if oldest else None,
+    )
     return journal, drops
 
 
 def _read_segment(
-    name: str, data: bytes, position: int | None, damages: list[OnlineSegmentDamage], *, final: bool
+    name: str,
+    data: bytes,
+    position: int | None,
+    damages: list[OnlineSegmentDamage],
+    oldest: list[float],
+    *,
+    final: bool,
 ) -> int:
     """Return how many records a segment has from a position on, and add what an ingester could not read of them.
+
+    The time at which the first of them was written is added to ``oldest``.
 
     Unless the segment is ``final``, its writer may be at work on what follows the last record: that is no damage.
     """
 
     def add(start: int, part: bytes, reason: str) -> None:
-        if size := len(part.rstrip(b"\0")):
+        if size := len(strip_zeros(part)):
             damages.append(OnlineSegmentDamage(segment=name, position=start, bytes=size, reason=reason))
 
     if position is None:
@@ -120,7 +152,10 @@ def _read_segment(
         rest, end, reason = data[position:], 0, "the record is not complete"
         try:
             for frame in read_frames(rest):
-                count += not is_erased(frame.payload)
+                if not is_erased(frame.payload):
+                    count += 1
+                    if count == 1:
+                        oldest += _find_written(frame.payload)
                 end = frame.end
         except Broken:
             reason = "the checksum is wrong"
@@ -130,6 +165,14 @@ def _read_segment(
                 add(position, rest[:end], reason)
         position += end
     return count
+
+
+def _find_written(payload: bytes) -> list[float]:
+    """Return when a record was written, by its id; nothing for one that cannot be read."""
+    try:
+        return [find_time(decode_draft(payload).id)]
+    except (msgspec.MsgspecError, ValueError):
+        return []
 
 
 def _summarize(store: Store | None, table: str) -> OnlineTable:
@@ -145,11 +188,11 @@ def _find_run(store: Store) -> OnlineRun | None:
     latest = store.latest_run()
     if latest is None:
         return None
-    (run, kind, time, _, system, queries, _, outcome), values = latest
+    (run, kind, moment, _, system, queries, _, outcome), values = latest
     return OnlineRun(
         run=run,
         kind=kind,
-        time=format_time(time),
+        time=format_time(moment),
         system=system,
         queries=queries,
         outcome=outcome,

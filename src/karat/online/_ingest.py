@@ -28,6 +28,7 @@ from karat.online._segment import (
     lock,
     read_frames,
     read_header,
+    strip_zeros,
 )
 from karat.online._shadow_records import LoggedShadow
 from karat.online._stored import event_row, query_row, shadow_row
@@ -236,13 +237,13 @@ class _Reading:
         rest = os.pread(descriptor, size - self._position, self._position)
         start = find_frame(rest)
         batch = _Batch()
-        if damage := rest[:start].rstrip(b"\0"):
+        if damage := strip_zeros(rest[:start]):
             batch.damages.append((damage, reason))
         self._commit(batch, start)
 
     def _keep_rest(self, descriptor: int, size: int, reason: str) -> None:
         batch = _Batch()
-        if rest := os.pread(descriptor, size, 0).rstrip(b"\0"):
+        if rest := strip_zeros(os.pread(descriptor, size, 0)):
             batch.damages.append((rest, reason))
         self._commit(batch, size - self._position)
 

@@ -7,35 +7,32 @@ import itertools
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from time import time, time_ns
 from typing import Any, TypeVar, overload
 
-from karat.core import Answer, KaratError, UsageError
-from karat.online._asked import Asked
+from msgspec.structs import replace
+
+from karat.online._asked import Asked, find_text, take_result
 from karat.online._drafts import Draft, EventDraft, QueryDraft, encode_draft, replace_halves
 from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
-from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
+from karat.online._journal import Journal
 from karat.online._names import Names
 from karat.online._paths import Paths
 from karat.online._plain import Room, TooLarge
 from karat.online._privacy import (
-    KEY_VARIABLE,
     Redaction,
     make_hasher,
-    make_key,
-    make_redaction,
     make_sampler,
-    note_key,
-    parse_key,
 )
 from karat.online._segment import LARGEST
-from karat.online._shadow_records import ShadowDraft
+from karat.online._shadow_records import MirroredAnswer, ShadowDraft
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,18 +43,36 @@ _session: ContextVar[tuple[Any, Any]] = ContextVar("karat.online.session", defau
 _RESULTS = ("channels", "stages", "weights", "quality", "count")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What answers the queries of a log, unless a query says something else."""
+
+    system: str = ""
+    build: str = ""
+    index: str = ""
+    normaliser: str = ""
+
+
 class Log:
     """A log of queries beside a store; :func:`open` makes one."""
 
     def __init__(
-        self, paths: Paths, journal: Journal, *, redact: Redaction | None, key: bytes | None, rate: float, system: str
+        self,
+        paths: Paths,
+        journal: Journal,
+        redact: Redaction | None,
+        *,
+        key: bytes | None,
+        rate: float,
+        origin: Origin,
     ) -> None:
         self._paths, self._journal, self._redact = paths, journal, redact
         self._redact_text = None if redact is None else redact.function
         self._hash_session: Callable[[str], str] = to_text if key is None else make_hasher(key, "session")
         self._hash_user: Callable[[str], str] = to_text if key is None else make_hasher(key, "user")
         self._names = Names(redact, key)
-        self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), system
+        self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), origin.system
+        self._build, self._index, self._normaliser = origin.build, origin.index, origin.normaliser
         self._token, self._numbers, self._last = secrets.token_hex(8), itertools.count(), 0
         self._pid = os.getpid()
         self._warned: set[str] = set()
@@ -84,12 +99,17 @@ class Log:
         tool: Any = "",
         system: Any = None,
         trace: Any = "",
+        build: Any = None,
+        index: Any = None,
+        normaliser: Any = None,
+        flags: Any = None,
         **attributes: Any,
     ) -> Asked:
         """Return a query for ``with`` or ``async with``; its time is taken, and it is written at the end.
 
         ``tool`` is what asked, ``system`` the version or fingerprint of what answers, if it is not the log's, ``trace``
-        the id of the trace in a tracing tool.
+        the id of the trace in a tracing tool. ``build``, ``index`` and ``normaliser`` are those of the log, if they are
+        not given; ``flags`` has the variants that are served, by the keys of their flags.
         """
         if session is None or user is None:
             session, user = _find_ids(session, user)
@@ -108,6 +128,10 @@ class Log:
             weight=self._weight,
             trace=trace,
             attributes=attributes or None,
+            build=self._build if build is None else build,
+            index=self._index if index is None else index,
+            normaliser=self._normaliser if normaliser is None else normaliser,
+            flags=flags,
         )
         return Asked(self, draft, logged)
 
@@ -184,13 +208,13 @@ class Log:
         def decorate(function: F) -> F:
             @wraps(function)
             def call(*arguments: Any, **options: Any) -> Any:
-                with self.query(_find_text(arguments, options), **fields) as asked:
-                    return _take(asked, function(*arguments, **options))
+                with self.query(find_text(arguments, options), **fields) as asked:
+                    return take_result(asked, function(*arguments, **options))
 
             @wraps(function)
             async def call_async(*arguments: Any, **options: Any) -> Any:
-                with self.query(_find_text(arguments, options), **fields) as asked:
-                    return _take(asked, await function(*arguments, **options))
+                with self.query(find_text(arguments, options), **fields) as asked:
+                    return take_result(asked, await function(*arguments, **options))
 
             chosen: Any = call_async if inspect.iscoroutinefunction(function) else call
             return chosen  # type: ignore[no-any-return]
@@ -258,6 +282,9 @@ class Log:
                 draft.text = _redact(self._redact, draft.text, room)
                 if draft.error:
                     draft.error = _redact(self._redact, draft.error, room)
+                if any(draft.answers):
+                    control, treatment = draft.answers
+                    draft.answers = self._hide_answer(control, room), self._hide_answer(treatment, room)
             if draft.attributes and self._redact is not None:
                 draft.attributes = self._redact.clean(draft.attributes, room)
             return
@@ -266,6 +293,9 @@ class Log:
             self._hide_texts(draft)
         elif self._redact_text is not None:  # as nearly always: a text and nothing else
             draft.text = self._redact_text(text)
+
+    def _hide_answer(self, answer: MirroredAnswer | None, room: Room) -> MirroredAnswer | None:
+        return None if answer is None else replace(answer, text=_redact(self._redact, answer.text, room))
 
     def _hide_texts(self, draft: QueryDraft) -> None:
         redact, room = self._redact, Room(LARGEST)
@@ -318,69 +348,3 @@ def _is_given(error: Any) -> bool:
 def _redact(redact: Redaction | None, value: Any, room: Room) -> str:
     text = room.take(to_text(value))
     return text if redact is None else redact(text)
-
-
-def _find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """Return the query of a call: the first text, or what is called query, text or q."""
-    named = [options[name] for name in ("query", "text", "q", "question") if name in options]
-    return next((value for value in (*named, *arguments) if isinstance(value, str)), "")
-
-
-def _take(asked: Asked, result: Any) -> Any:
-    if isinstance(result, Answer):
-        asked.results(result.hits)
-        asked.answer(result.text, result.citations)
-    else:
-        asked.results(result)
-    return result
-
-
-def open(  # noqa: A001 (karat.online.open reads as it should)
-    path: str | os.PathLike[str] = "karat.db",
-    *,
-    sample: float = 1.0,
-    redact: bool | Mapping[str, str] | Redaction = True,
-    key: str | None = None,
-    keep_ids: bool = False,
-    system: str = "",
-    sync: float = SYNC_SECONDS,
-    segment_bytes: int = SEGMENT_BYTES,
-    ingest: bool = False,
-) -> Log:
-    """Return the log of a host. Only settings that make no sense raise; a disk that fails does not, here or later.
-
-    ``sample`` is the share of sessions that is logged. ``redact`` may have own patterns by the name that replaces them,
-    beside karat's own; False writes texts as they are. Ids of sessions and users are hashed with ``key``, the variable
-    ``KARAT_ONLINE_KEY``, or a key that is made in a file beside the store; ``keep_ids`` writes them as they are.
-    ``system`` is the version or fingerprint of what answers. ``sync`` is how many seconds a loss of power may cost.
-    ``ingest`` starts a thread that brings records into the store; ``karat online ingest --follow`` does it in a process
-    of its own, which disturbs the host less.
-    """
-    if not 0 < sample <= 1:
-        raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
-    if not sync > 0:
-        raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
-    if not segment_bytes >= LEAST_SEGMENT:
-        raise UsageError(f"segment_bytes={segment_bytes!r} is too small; use {LEAST_SEGMENT} bytes or more")
-    paths = Paths(Path(path))
-    redaction = make_redaction(redact)
-    hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
-    if hash_key is not None:
-        with suppress(OSError, KaratError):
-            note_key(paths.key_checks, hash_key)
-    journal = Journal(paths.journal, segment_bytes=segment_bytes, sync=sync)
-    hiding = None if redact is False else redaction
-    log = Log(paths, journal, redact=hiding, key=hash_key, rate=float(sample), system=system)
-    if ingest:
-        log.start_ingester()
-    return log
-
-
-def _find_key(path: Path) -> bytes:
-    if text := os.environ.get(KEY_VARIABLE):
-        return parse_key(text)  # one that is too short is a setting without sense
-    try:
-        return make_key(path)
-    except (OSError, KaratError, ValueError) as error:
-        _logger.warning("ids are hashed with a key of this process only, and cannot be joined: %s", error)
-        return secrets.token_bytes()

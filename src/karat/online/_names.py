@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from karat.online._drafts import Draft, EventDraft, QueryDraft
 from karat.online._hit_rows import to_text
 from karat.online._privacy import Redaction, hash_id
 from karat.online._records import LoggedHit
-from karat.online._shadow_records import ShadowDraft
+from karat.online._shadow_records import MirroredAnswer, ShadowDraft
 
 LONGEST_LABEL = 100
 LONGEST_ID = 256
@@ -47,11 +49,19 @@ class Names:
         if type(draft) is ShadowDraft:
             draft.query = self.hide_id(draft.query)
             draft.control, draft.treatment = tuple(self.hide_ids(draft.control)), tuple(self.hide_ids(draft.treatment))
+            control, treatment = draft.answers
+            draft.answers = self._hide_parts(control), self._hide_parts(treatment)
             return
         assert type(draft) is QueryDraft
         self._hide_labels(draft)
         if draft.trace:
             draft.trace = self.hide_trace(draft.trace)
+        if draft.build or draft.index or draft.normaliser:
+            draft.build, draft.index = self._hide_version(draft.build), self._hide_version(draft.index)
+            draft.normaliser = self._hide_version(draft.normaliser)
+        if draft.flags:
+            pairs = dict(draft.flags).items()
+            draft.flags = {self.hide_trace(to_text(key)): self.hide_trace(to_text(value)) for key, value in pairs}
         if draft.hits:
             draft.hits = self.hide_hits(draft.hits)
         if draft.channels:
@@ -71,6 +81,25 @@ class Names:
         except TypeError:  # one that has no hash
             draft.intent, draft.mode, draft.tool, draft.system = map(self.hide_label, labels)
 
+    def _hide_parts(self, answer: MirroredAnswer | None) -> MirroredAnswer | None:
+        """Return an answer with the ids of its parts as they may be written; its text is left to the log."""
+        if answer is None:
+            return None
+        citations, hits = (
+            tuple(
+                replace(
+                    part,
+                    id=self.hide_id(part.id),
+                    document=self.hide_id(part.document),
+                    section=part.section[:LONGEST_ID],
+                    block=part.block[:LONGEST_ID],
+                )
+                for part in parts
+            )
+            for parts in (answer.citations, answer.hits)
+        )
+        return replace(answer, citations=citations, hits=hits)
+
     def hide_label(self, value: Any) -> Any:
         """Return a label, redacted and no longer than labels are."""
         if value == "" or value is None or self._redact is None:
@@ -80,6 +109,10 @@ class Names:
     def _hide_text(self, text: str) -> str:
         assert self._redact is not None
         return self._redact(text[: 10 * LONGEST_LABEL])[:LONGEST_LABEL]
+
+    def _hide_version(self, value: Any) -> Any:
+        """Return the name of a build, an index or a normaliser: a hash stays, though it looks like a key."""
+        return self.hide_trace(value) if type(value) is str else self.hide_trace(to_text(value))
 
     def hide_trace(self, value: Any) -> Any:
         """Return the id of a trace: letters, digits and few signs stay, though they look like a key."""

@@ -34,7 +34,7 @@ _TYPES: dict[str, Any] = {
     "rank": pl.Int64,
     "count": pl.Int64,
 }
-_AS_JSON = ("channels", "stages", "weights", "attributes")
+_AS_JSON = ("channels", "stages", "weights", "attributes", "flags")
 """Mappings with any names: a column of JSON."""
 
 

@@ -48,6 +48,10 @@ class _PlainQuery(Struct, array_like=True, tag="query"):
     quality: float | None = None
     attributes: dict[str, Any] | None = None
     count: int | None = None
+    build: str | None = ""
+    index: str | None = ""
+    normaliser: str | None = ""
+    flags: dict[str, str] | None = None
 
 
 class _PlainEvent(Struct, array_like=True, tag="event"):
@@ -113,6 +117,10 @@ def _make_query(query: _PlainQuery) -> Row | None:
         _finite(query.quality),
         _encode(query.attributes).decode() if query.attributes else "{}",
         count,
+        query.build or "",
+        query.index or "",
+        query.normaliser or "",
+        _encode(query.flags).decode() if query.flags else "{}",
     )
 
 

@@ -114,6 +114,14 @@ class LoggedQuery(Struct, frozen=True, array_like=True, tag="query"):
     """What else was recorded, as JSON values."""
     count: int | None = None
     """How many hits came back. 0 is nothing found; None is not known, because nobody recorded what came back."""
+    build: str = ""
+    """The build or release of the code that answered."""
+    index: str = ""
+    """A hash or version of the index that was searched; at a constant build it should not change."""
+    normaliser: str = ""
+    """A fingerprint of how texts are normalised before they are cut: offsets under different ones do not compare."""
+    flags: dict[str, str] = {}
+    """The variants that were served, by the keys of their flags."""
 
     @property
     def documents(self) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED)
 """What the header's counters count: records that were dropped, by reason, and segments that somebody removed."""
 
 _LENGTH = struct.Struct("<I")
+_ZEROS = bytes(1 << 16)
 _pack_length, _pack_length_into, _unpack_length = _LENGTH.pack, _LENGTH.pack_into, _LENGTH.unpack_from
 _STATE = struct.Struct("<Q")
 _COUNTS = struct.Struct(f"<{len(REASONS)}Q")
@@ -240,13 +241,25 @@ def read_frames(data: bytes) -> Iterator[Frame]:
         position = end
 
 
+def strip_zeros(data: bytes) -> bytes:
+    """Return bytes without the zeros at their end, of which a segment has millions: ``rstrip`` looks at each.
+
+    >>> strip_zeros(b"abc" + bytes(100_000))
+    b'abc'
+    """
+    end = len(data)
+    while data.endswith(_ZEROS, 0, end):
+        end -= len(_ZEROS)
+    return data[:end].rstrip(b"\0")
+
+
 def find_frame(data: bytes) -> int:
     """Return where the first frame is after damage at the beginning of some bytes; their length if there is none.
 
     After a loss of power a page may be missing before others that are there.
     """
     size = len(data)
-    for start in range(8, len(data.rstrip(b"\0")) - 8, 8):
+    for start in range(8, len(strip_zeros(data)) - 8, 8):
         length = _LENGTH.unpack_from(data, start)[0]
         if 0 < length <= min(LARGEST, size - start - 8):
             payload = data[start + 8 : start + 8 + length]

@@ -49,6 +49,32 @@ LEAST_OVERLAP = 1 / 3
 _HALVES = (FAILED, TIMEOUT)
 
 
+class MirroredPart(Struct, frozen=True, array_like=True):
+    """A hit or a citation of an answer: its id, and the part of a document that it is."""
+
+    id: str
+    document: str
+    section: str = ""
+    block: str = ""
+    span: tuple[int, int] | None = None
+    """Its position in the document's canonical text, in bytes."""
+
+
+class MirroredAnswer(Struct, frozen=True, array_like=True):
+    """What one of the systems answered, if it answers and does not only search."""
+
+    text: str
+    """After redaction."""
+    refused: bool = False
+    citations: tuple[MirroredPart, ...] = ()
+    hits: tuple[MirroredPart, ...] = ()
+    """Best first, down to rank k: parts of documents, where lists have documents."""
+
+
+Answers = tuple[MirroredAnswer | None, MirroredAnswer | None]
+"""Those of the control and of the treatment; None for one that only searches, and where lists are not kept."""
+
+
 class ShadowDraft(Struct, array_like=True, tag="shadow"):
     """A shadow run in the journal. A new field goes to the end and has a default."""
 
@@ -72,6 +98,7 @@ class ShadowDraft(Struct, array_like=True, tag="shadow"):
     lists: bool = True
     systems: tuple[str, str] = ("", "")
     attributes: dict[str, Any] | None = None
+    answers: Answers = (None, None)
 
 
 class LoggedShadow(Struct, frozen=True, array_like=True, tag="shadow"):
@@ -118,6 +145,7 @@ class LoggedShadow(Struct, frozen=True, array_like=True, tag="shadow"):
     top_changed: bool | None = None
     order_differences: int | None = None
     """The documents whose rank differs."""
+    answers: Answers = (None, None)
 
 
 def classify(control: tuple[str, ...], treatment: tuple[str, ...], overlap: float) -> str:
@@ -166,6 +194,7 @@ def finish_shadow(draft: ShadowDraft) -> LoggedShadow:
         draft.systems,
         draft.attributes or {},
         **_compare(draft.status, control[:k], treatment[:k]),
+        answers=draft.answers if kept else (None, None),
     )
 
 

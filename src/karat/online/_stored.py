@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
+from karat.files import record_folder
+from karat.online._paths import Paths
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery
-from karat.online._shadow_records import LoggedShadow
+from karat.online._shadow_records import Answers, LoggedShadow
 from karat.online._totals import Totals, read_totals
 from karat.store import Row, Store, open_store
 
@@ -19,6 +22,8 @@ _hits = msgspec.json.Decoder(tuple[LoggedHit, ...]).decode
 _channels = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 _numbers = msgspec.json.Decoder(dict[str, float]).decode
 _ids = msgspec.json.Decoder(tuple[str, ...]).decode
+_answers = msgspec.json.Decoder(Answers).decode
+_texts = msgspec.json.Decoder(dict[str, str]).decode
 _attributes = msgspec.json.Decoder(dict[str, Any]).decode
 _DECODERS: tuple[tuple[int, Callable[[str], Any]], ...] = (
     (8, _hits),
@@ -27,8 +32,9 @@ _DECODERS: tuple[tuple[int, Callable[[str], Any]], ...] = (
     (11, _numbers),
     (13, _ids),
     (20, _attributes),
+    (25, _texts),
 )
-_SHADOW_JSON: dict[int, Callable[[str], Any]] = {7: _ids, 8: _ids, 17: _ids, 18: _attributes}
+_SHADOW_JSON: dict[int, Callable[[str], Any]] = {7: _ids, 8: _ids, 17: _ids, 18: _attributes, 25: _answers}
 _LISTS, _TOP_CHANGED = 16, 23
 _NO_MAPPING, _NO_LIST = "{}", "[]"
 
@@ -62,6 +68,10 @@ def query_row(query: LoggedQuery) -> Row:
         query.quality,
         _to_json(query.attributes) if query.attributes else _NO_MAPPING,
         query.count,
+        query.build,
+        query.index,
+        query.normaliser,
+        _to_json(query.flags) if query.flags else _NO_MAPPING,
     )
 
 
@@ -170,4 +180,7 @@ class LogReader:
 
 def read_log(path: str | os.PathLike[str] = "karat.db") -> LogReader:
     """Open the records of a store for reading. What is still in the journal is not among them: see ``ingest``."""
+    paths = Paths(Path(path))
+    for beside in (paths.key, paths.journal, paths.archive):
+        record_folder(beside)
     return LogReader(open_store(path))

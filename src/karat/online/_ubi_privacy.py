@@ -40,7 +40,8 @@ class RowPrivacy:
         if name in _AS_THEY_ARE:
             return lambda value: value
         ways = {OWN: self._hide_own, "event_attributes": self._hide_attributes}
-        return {**ways, "hits": self._hide_hits, "trace": self._names.hide_trace}.get(name, self._clean)
+        versions = dict.fromkeys(("trace", "build", "index", "normaliser"), self._names.hide_trace)
+        return {**ways, **versions, "hits": self._hide_hits}.get(name, self._clean)
 
     def _hide_person(self, kind: str, value: Any) -> Any:
         if not isinstance(value, str) or not value or self._key is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         correct_by_labels,
         find_baseline,
         find_project,
+        gate_evaluation,
         gate_run,
         project_policy,
         require_complete,
@@ -59,6 +60,7 @@ __all__ = [
     "find_baseline",
     "find_drops",
     "find_project",
+    "gate_evaluation",
     "gate_run",
     "measure_stability",
     "name_reports",
@@ -107,6 +109,7 @@ _HOME = {
             "correct_by_labels",
             "find_baseline",
             "find_project",
+            "gate_evaluation",
             "gate_run",
             "project_policy",
             "require_complete",
@@ -124,4 +127,5 @@ _HOME = {
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import Evaluation, add_measures, default_measures, revise_evaluation, score_run
+from karat.evaluation import Evaluation, add_measures, assume_depth, default_measures, revise_evaluation, score_run
 from karat.files import read_toml, shorten_path
 from karat.gate import (
     VERSION,
@@ -200,12 +200,15 @@ def gate_evaluation(
     project: Project, evaluation: Evaluation, policy: Policy, baseline: Baseline | None, *, seed: int = 0
 ) -> GateResult:
     """Return the decision on a scored run against a baseline, or without one."""
+    assumed = ""
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
+        evaluation, assumed = assume_depth(evaluation, baseline.evaluation)
     decision = apply_policy(project, evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
     if baseline is not None and decision.baseline is not None:
         baseline = replace(baseline, evaluation=decision.baseline)  # without what another judge scored
     caveats = find_caveats(decision, project.golden, unit=project.scoring["unit"])
+    caveats += [assumed] if assumed else []
     rows = []
     for uncertainty in find_uncertainty(decision):
         from karat.projects.judging import estimate_costs  # judges take longer to import than a gate to decide

@@ -149,10 +149,10 @@ class _Returned:
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self._table: HitTable | None = None
-        found = find_table_rows([trace.listed for trace in traces.values()])
-        if found is None or found.lengths.sum() < len(found.table.id):
+        selection = find_table_rows([trace.listed for trace in traces.values()])
+        if selection is None or selection.lengths.sum() < len(selection.table.id):
             return
-        self._table = table = found.table
+        self._table = table = selection.table
         self._ids = self._documents = list(map(table.names.__getitem__, table.id.tolist()))
         if table.document is not table.id:
             self._documents = list(map(table.names.__getitem__, table.document.tolist()))
@@ -188,12 +188,12 @@ def _take_lists(evaluation: Evaluation | None, queries: Set[str]) -> dict[str, t
 
 def _list_documents(judged: _Judged, query: str, hits: _Hits, listed: tuple[str, ...]) -> _Documents:
     grades = judged.grades(query)
-    found = tuple(hits.documents)
-    ranks = rank_documents(found)
-    places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
+    documents = tuple(hits.documents)
+    ranks = rank_documents(documents)
+    places = ranks if documents == listed else rank_documents(listed)  # most lists stay as they were
     left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
-    rows = map(HitRow, count(1), hits.ids, found, hits.scores, map(grades.get, found), map(places.get, found),
-               hits.channels)  # fmt: skip
+    rows = map(HitRow, count(1), hits.ids, documents, hits.scores, map(grades.get, documents),
+               map(places.get, documents), hits.channels)  # fmt: skip
     return _Documents(tuple(rows), left, _expected(judged, ranks, grades))
 
 
@@ -253,10 +253,10 @@ def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passa
 
 def _list_distinct(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:
     """Return the lists; of rows of one table, one list with the first row of each id, in their order."""
-    found = find_table_rows(lists)
-    if found is None:
+    selection = find_table_rows(lists)
+    if selection is None:
         return lists
-    table, rows = found.table, np.arange(len(found.table.id))[found.rows]
+    table, rows = selection.table, np.arange(len(selection.table.id))[selection.rows]
     first = np.full(len(table.names), len(table.id))
     first[table.id[rows[::-1]]] = np.arange(len(rows))[::-1]  # of several values, the last stays
     chosen = rows[np.sort(first[first < len(table.id)])]

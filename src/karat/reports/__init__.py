@@ -38,7 +38,16 @@ if TYPE_CHECKING:
         show_safely,
     )
     from karat.reports._text import render_text
+    from karat.reports._trial import describe_trial, format_odds, render_trial_html, render_trial_svg
     from karat.reports._verdict import is_observed_drop
+    from karat.reports._watch import (
+        describe_canary,
+        describe_watch,
+        list_canary_tables,
+        list_watch_tables,
+        render_canary_html,
+        render_watch_html,
+    )
 
 __all__ = [
     "COLOUR",
@@ -56,23 +65,30 @@ __all__ = [
     "bars",
     "decision_schema",
     "defuse",
+    "describe_canary",
     "describe_policy",
     "describe_shadow",
     "describe_traffic",
+    "describe_trial",
+    "describe_watch",
     "escaped",
     "explain_checks",
+    "format_odds",
     "format_rate",
     "hints",
     "is_observed_drop",
     "iterate_json",
+    "list_canary_tables",
     "list_shadow_facts",
     "list_shadow_tables",
     "list_traffic_facts",
+    "list_watch_tables",
     "number",
     "printable",
     "quantity",
     "query_limits",
     "read_document",
+    "render_canary_html",
     "render_comment",
     "render_csv",
     "render_gain",
@@ -88,12 +104,16 @@ __all__ = [
     "render_sparklines",
     "render_summary",
     "render_text",
+    "render_trial_html",
+    "render_trial_svg",
+    "render_watch_html",
     "show_safely",
     "summarise_check",
 ]
 
 # Loaded at first use: a command pays only for the format that it renders.
 _HOME = {
+    **dict.fromkeys(("describe_trial", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"),
     "render_comment": "_comment",
     "render_csv": "_csv",
     "render_gain": "_gain",
@@ -112,6 +132,17 @@ _HOME = {
     "describe_policy": "_policy",
     "RULES": "_recommendations",
     **dict.fromkeys(("describe_shadow", "list_shadow_facts", "list_shadow_tables", "render_shadow_html"), "_shadow"),
+    **dict.fromkeys(
+        (
+            "describe_canary",
+            "describe_watch",
+            "list_canary_tables",
+            "list_watch_tables",
+            "render_canary_html",
+            "render_watch_html",
+        ),
+        "_watch",
+    ),
     **dict.fromkeys(("Chart", "Sparkline", "bars", "render_sparklines"), "_sparkline"),
     **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "number", "quantity"), "_terminal"),
     **dict.fromkeys(("defuse", "escaped", "printable", "show_safely"), "_terminal"),
@@ -119,4 +150,5 @@ _HOME = {
     "is_observed_drop": "_verdict",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

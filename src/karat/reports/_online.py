@@ -91,11 +91,11 @@ def _sections(report: OnlineReport) -> Iterator[str]:
 
 def _list_days(days: Sequence[OnlineDay]) -> Iterator[tuple[str, str, str]]:
     """Yield a row for every day, and one for days in between without a query."""
-    one, before = timedelta(days=1), None
+    step, before = timedelta(days=1), None
     for day in days:
         today = date.fromisoformat(day.day)
-        if before is not None and today - before > one:
-            gap = dict.fromkeys((str(before + one), str(today - one)))
+        if before is not None and today - before > step:
+            gap = dict.fromkeys((str(before + step), str(today - step)))
             yield " to ".join(gap), "no traffic", "-"
         yield day.day, f"{day.queries:,}", f"{day.failures:,}"
         before = today

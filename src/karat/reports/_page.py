@@ -18,10 +18,12 @@ def render_page(
     facts: Iterable[tuple[str, str]],
     notes: Sequence[str],
     sections: Iterable[str],
+    *,
+    state: str = "none",
 ) -> str:
     """Return one HTML page that opens offline. Nothing in it can act as markup, and no script may run.
 
-    ``sections`` are those of :func:`render_section`; all else is text.
+    ``sections`` are those of :func:`render_section`; all else is text. ``state`` is pass, fail, inconclusive or none.
     """
     style = read_asset("report.css")
     policy = f"default-src 'none'; style-src {hash_source(style)}; img-src data:; base-uri 'none'; form-action 'none'"
@@ -39,7 +41,7 @@ def render_page(
 <body>
 <header class="bar"><p class="brand">karat</p></header>
 <main>
-<section class="verdict none" aria-labelledby="title">
+<section class="verdict {state}" aria-labelledby="title">
 <div class="said"><h1 id="title">{escape_text(heading)}</h1>
 <p class="lead">{_keep_dates(escape_text(lead))}</p></div>
 <dl class="facts">{_facts(facts)}</dl>
@@ -61,12 +63,21 @@ def _notes(notes: Sequence[str]) -> str:
     return f'<section class="callout"><h2>Read with care</h2><ul>{items}</ul></section>' if items else ""
 
 
-def render_section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[str] = ()) -> str:
+def render_section(
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: Sequence[str] = (),
+    wide: Sequence[str] = (),
+) -> str:
     """Return a section with a table; nothing if that has no rows.
 
-    ``words`` are the names of columns that hold no numbers; without them no column is set as numbers.
+    ``words`` are the names of columns that hold no numbers; without them no column is set as numbers. ``wide`` are
+    those with sentences, which take several lines.
     """
-    kinds = ["" if not words or name in words else ' class="number"' for name in head]
+    kinds = [
+        ' class="wide"' if name in wide else "" if not words or name in words else ' class="number"' for name in head
+    ]
     body = "".join(f"<tr>{''.join(map(_cell, kinds, row))}</tr>" for row in rows)
     if not body:
         return ""

@@ -41,7 +41,8 @@ _HEAD = ("metric", "rule", "current", "baseline", "delta", "status")
 def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PLAIN) -> str:
     """Return the decision for a terminal: the checks, why some did not pass, what changed, and the verdict.
 
-    ``run`` is the file of the run, or else the project's folder, as it would be typed after ``karat baseline update``.
+    ``run`` is the file of the run, or else the project's folder, as it would be typed after ``karat baseline update``;
+    empty if the run has no file.
     A document of ``karat check`` begins with a line on the golden set.
     """
     parts = [
@@ -187,7 +188,7 @@ def _verdict(document: DecisionDocument, run: str, style: Style) -> str:
     verdict = document.verdict
     update = f"karat baseline update {escaped(run)}"
     first, *others = (escaped(sentence) for sentence in explain_outcome(document))
-    if may_be_intended(document):
+    if run and may_be_intended(document):
         others.append(f"if that is intended: {update} --force 'why', and commit the baseline")
     if document.baseline is None and verdict.outcome in ("pass", "inconclusive"):
         others.append(f"{update} records this run as the first")

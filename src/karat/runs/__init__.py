@@ -66,4 +66,5 @@ _HOME = {
     **dict.fromkeys(("read_any_run", "read_whole_run"), "_traces"),
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -205,15 +205,15 @@ def _raise_if_fatal(response: Response, hopeless: type | UnionType | tuple[()]) 
 
 def _ask(system: System, questions: Sequence[Question], settings: Settings) -> Iterator[Trace]:
     if settings.without_sessions:
-        told = [replace(question, context=_leave_session(question.context)) for question in questions]
+        shown = [replace(question, context=_leave_session(question.context)) for question in questions]
     else:
-        told = list(questions)
+        shown = list(questions)
     at_first = Unreachable if settings.warm_up else _HOPELESS  # the warm-up has shown that it is the service
     failures: dict[str, str] = {}
     number, in_context = 0, system.has_sessions
     for group in split_rounds(questions):
         failures |= _prepare_sessions(system, group, settings, failures)
-        asking = told[number : number + len(group)]
+        asking = shown[number : number + len(group)]
         for question, response in _ask_group(system, group, asking, settings, failures):
             _raise_if_fatal(response, () if number else at_first)
             number += 1
@@ -250,7 +250,7 @@ def _prepare_sessions(
 def _ask_group(
     system: System,
     group: Sequence[Question],
-    told: Sequence[Question],
+    shown: Sequence[Question],
     settings: Settings,
     failures: Mapping[str, str],
 ) -> Iterator[tuple[Question, Response]]:
@@ -258,13 +258,13 @@ def _ask_group(
     sound = [question.context.session not in failures for question in group]
     responses = ask_all(
         system,
-        ((question.text, question.context) for question, is_sound in zip(told, sound, strict=True) if is_sound),
+        ((question.text, question.context) for question, is_sound in zip(shown, sound, strict=True) if is_sound),
         settings.k,
         concurrency=settings.concurrency,
         timeout=settings.timeout,
         batch=settings.batch,
     )
-    for original, question, is_sound in zip(group, told, sound, strict=True):
+    for original, question, is_sound in zip(group, shown, sound, strict=True):
         yield question, next(responses) if is_sound else Response(error=failures[original.context.session])
 
 

@@ -167,6 +167,14 @@ if TYPE_CHECKING:
         VariantResult,
     )
     from karat.schema._systems import SystemKind, SystemListing
+    from karat.schema._toolbox import (
+        FusionSummary,
+        MeasureDefinition,
+        MeasureListing,
+        MeasureParameter,
+        StartedFile,
+        StartReport,
+    )
     from karat.schema._trace import (
         FARTHEST,
         LONGEST,
@@ -229,6 +237,7 @@ __all__ = [
     "ExportedRun",
     "FailedQuestion",
     "FloorRatio",
+    "FusionSummary",
     "Gain",
     "GainDocument",
     "GainedMeasure",
@@ -272,6 +281,9 @@ __all__ = [
     "LostPart",
     "MeasureBounds",
     "MeasureComparison",
+    "MeasureDefinition",
+    "MeasureListing",
+    "MeasureParameter",
     "MeasureRow",
     "MeasureScore",
     "Milliseconds",
@@ -340,6 +352,8 @@ __all__ = [
     "StagePlace",
     "StageTimes",
     "StandingState",
+    "StartReport",
+    "StartedFile",
     "Status",
     "SuccessRates",
     "SweepBaseline",
@@ -380,4 +394,5 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

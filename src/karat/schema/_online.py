@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from karat.schema.watch import OnlineAlert, OnlineFlag, OnlineTrial
+
 
 class OnlineIngest(Struct, frozen=True, kw_only=True):
     """What an ingester brought from the journal into the store."""
@@ -53,6 +55,8 @@ class OnlineJournal(Struct, frozen=True, kw_only=True):
     bytes: int
     waiting: int
     """The records that are not in the store yet."""
+    lag: float | None = None
+    """For how many seconds the oldest of them has waited; null if there is none."""
     damages: tuple[OnlineSegmentDamage, ...] = ()
     """What cannot be read, and was not ingested yet; afterwards it is kept in the folder ``torn``."""
 
@@ -100,6 +104,12 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Null if no run was recorded."""
     without_session: int = 0
     """Stored queries that have no session: what became of them is not known, and they are in no sample of sessions."""
+    free: int | None = None
+    """Bytes that are free on the disk of the store; null if that cannot be found out."""
+    trials: tuple[OnlineTrial, ...] = ()
+    flags: tuple[OnlineFlag, ...] = ()
+    """Those between nobody and everybody."""
+    alerts: tuple[OnlineAlert, ...] = ()
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):

@@ -1,19 +1,24 @@
 """Intervals, tests, corrections, decisions, power and agreement: functions on numbers and arrays."""
 
-from karat.stats._agreement import cohen_kappa, krippendorff_alpha
-from karat.stats._bayes import Successes, probability_better
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 from karat.stats._bootstrap import bootstrap
 from karat.stats._decision import Outcome, Verdict, decide, threshold
-from karat.stats._difference import DifferenceEstimate, estimate_difference
 from karat.stats._effect import effect_size, win_tie_loss
 from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
-from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
-from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
 from karat.stats._power import detectable, power, sample_size
 from karat.stats._quantiles import quantiles
 from karat.stats._step_down import westfall_young
+
+if TYPE_CHECKING:
+    from karat.stats._agreement import cohen_kappa, krippendorff_alpha
+    from karat.stats._bayes import Successes, probability_better
+    from karat.stats._difference import DifferenceEstimate, estimate_difference
+    from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
+    from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 
 __all__ = [
     "LEAST_LABELS",
@@ -50,3 +55,17 @@ __all__ = [
     "westfall_young",
     "win_tie_loss",
 ]
+
+# Imported at first use: a check needs few of them.
+_HOME = {
+    **dict.fromkeys(("cohen_kappa", "krippendorff_alpha"), "_agreement"),
+    **dict.fromkeys(("Successes", "probability_better"), "_bayes"),
+    **dict.fromkeys(("DifferenceEstimate", "estimate_difference"), "_difference"),
+    **dict.fromkeys(
+        ("LEAST_LABELS", "CorrectedMean", "correct_difference", "correct_mean", "estimate_mean"), "_labelled"
+    ),
+    **dict.fromkeys(("benjamini_hochberg", "bonferroni", "holm"), "_multiple"),
+}
+
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

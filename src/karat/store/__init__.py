@@ -1,7 +1,11 @@
 """The store of the online half: queries, events, judgments, runs, trials and shadow runs, in SQLite."""
 
+from karat.store._alerts import AlertTables
+from karat.store._sessions import Keys, SessionTables
 from karat.store._sqlite_traffic import INDEXED_PARTS, PARTS
 from karat.store._store import Row, Store, open_store
 from karat.store._trials import TrialTables
 
-__all__ = ["INDEXED_PARTS", "PARTS", "Row", "Store", "TrialTables", "open_store"]
+__all__ = [
+    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "open_store",
+]  # fmt: skip

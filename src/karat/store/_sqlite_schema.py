@@ -6,7 +6,7 @@ that an agent's memory had (docs/online.md says what was mended), for those whos
 
 from __future__ import annotations
 
-from karat.store import _sqlite_traffic
+from karat.store import _sqlite_alerts, _sqlite_traffic
 
 _TABLES = """
 create table queries (
@@ -195,5 +195,40 @@ create table transitions (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES + _VIEWS, _FLAGS, _SHADOW_RUNS, _TRIALS, _sqlite_traffic.STEP)
+_ORIGINS = """
+alter table queries add column build text not null default '';
+alter table queries add column index_hash text not null default '';
+alter table queries add column normaliser text not null default '';
+alter table queries add column flags text not null default '{}';
+alter table shadow_runs add column answers text not null default '[null,null]';
+"""
+
+_TRIAL_LOGS = """
+create table stores (id text not null);
+insert into stores values (lower(hex(randomblob(16))));
+alter table trial_batches add column origin text not null default 'file';
+create table trial_counts (
+    trial integer not null references trials (key), series text not null, hour integer not null, value real not null,
+    count integer not null check (count >= 0), primary key (trial, series, hour, value)
+) without rowid;
+insert into trial_counts select trial, series, cast(started / 3600 as integer), value, count
+    from trial_values join trials on trials.key = trial_values.trial;
+drop table trial_values;
+create table trial_logs (
+    trial integer not null references trials (key), log text not null, version integer not null, state text not null,
+    time real not null, primary key (trial, log)
+) without rowid;
+"""
+"""Counts by the hour in which a session ended, for pictures; and how far each log was read, by the id of its store."""
+
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES + _VIEWS,
+    _FLAGS,
+    _SHADOW_RUNS,
+    _TRIALS,
+    _sqlite_traffic.STEP,
+    _ORIGINS,
+    _TRIAL_LOGS,
+    _sqlite_alerts.STEP,
+)
 """The steps in their order; the number of a store is how many it has taken."""

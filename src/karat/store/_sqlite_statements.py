@@ -5,6 +5,7 @@ from __future__ import annotations
 QUERY_COLUMNS = (
     "id", "time", "text", "session", "user", "intent", "mode", "tool", "hits", "channels", "stages", "weights",
     "answer", "citations", "error", "latency", "system", "weight", "trace", "quality", "attributes", "count",
+    "build", "index_hash", "normaliser", "flags",
 )  # fmt: skip
 EVENT_COLUMNS = (
     "id", "time", "kind", "session", "user", "query", "document", "rank", "value", "weight", "attributes",
@@ -13,6 +14,7 @@ SHADOW_COLUMNS = (
     "id", "time", "feature", "text", "session", "user", "query", "control", "treatment", "control_latency",
     "treatment_latency", "status", "error", "k", "weight", "source", "lists", "systems", "attributes", "difference",
     "rbo", "overlap", "rank_correlation", "top_changed", "order_differences",
+    "answers",
 )  # fmt: skip
 
 
@@ -103,12 +105,21 @@ SET_SAMPLES = "update trials set samples = ?2, log_likelihood_ratio = ?3, update
 SET_STATUS = (
     "update trials set status = ?3, version = version + 1, updated = ?4, ended = ?5 where key = ?1 and version = ?2"
 )
-INSERT_BATCH = "insert into trial_batches values (?, ?, ?) on conflict do nothing"
-ADD_TRIAL_VALUE = (
-    "insert into trial_values values (?, ?, ?, ?) on conflict (trial, series, value) "
+INSERT_BATCH = "insert into trial_batches (trial, batch, time, origin) values (?, ?, ?, ?) on conflict do nothing"
+ADD_TRIAL_COUNT = (
+    "insert into trial_counts values (?, ?, ?, ?, ?) on conflict (trial, series, hour, value) "
     "do update set count = count + excluded.count"
 )
-SELECT_TRIAL_VALUES = "select series, value, count from trial_values where trial = ? order by series, value"
+SELECT_TRIAL_COUNTS = (
+    "select series, value, sum(count) from trial_counts where trial = ? group by series, value order by series, value"
+)
+SELECT_HOURLY_COUNTS = "select hour, value, count from trial_counts where trial = ? and series = ? order by hour, value"
+SELECT_TRIAL_LOGS = "select log, version, state, time from trial_logs where trial = ? order by log"
+SET_TRIAL_LOG = (
+    "insert into trial_logs values (?1, ?2, ?3 + 1, ?4, ?5) on conflict (trial, log) do update set "
+    "version = excluded.version, state = excluded.state, time = excluded.time where trial_logs.version = ?3"
+)
+SELECT_STORE_ID = "select id from stores"
 INSERT_TRANSITION = (
     "insert into transitions (trial, version, time, author, reason, before, after, evidence) "
     "values (?, ?, ?, ?, ?, ?, ?, ?)"

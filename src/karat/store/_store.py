@@ -6,14 +6,16 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, SystemFailed
-from karat.files import open_own
+from karat.files import make_own, record_folder, record_path
 from karat.store import _sqlite_statements as sql
 from karat.store import _sqlite_traffic as traffic_sql
+from karat.store._alerts import AlertTables
+from karat.store._sessions import SessionTables
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
 from karat.store._trials import TrialTables
@@ -177,7 +179,7 @@ class Store:
     def times(self, since: float | None, until: float | None) -> tuple[float | None, float | None]:
         """Return the times of the first and the last query of a span of time."""
         ((first,),), ((last,),) = (
-            self._rows(one, *_span(since, until)) for one in (traffic_sql.FIRST_TIME, traffic_sql.LAST_TIME)
+            self._rows(statement, *_span(since, until)) for statement in (traffic_sql.FIRST_TIME, traffic_sql.LAST_TIME)
         )
         return first, last
 
@@ -272,6 +274,22 @@ class Store:
         """The tables of trials."""
         return TrialTables(self._connection, self._rows)
 
+    @property
+    def alerts(self) -> AlertTables:
+        """The tables of alerts, and what is counted for them."""
+        return AlertTables(self._connection, self._rows)
+
+    @property
+    def sessions_by_arrival(self) -> SessionTables:
+        """The records of sessions, with the numbers of their rows."""
+        return SessionTables(self._rows)
+
+    @property
+    def id(self) -> str:
+        """A name that no other store has, wherever the file is."""
+        ((name,),) = self._rows(sql.SELECT_STORE_ID)
+        return str(name)
+
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
         with _explain(self.path):
@@ -292,9 +310,7 @@ def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
     with _explain(place):
         if write:
             place.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # what people asked is for the owner's eyes
-                os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            os.close(open_own(place, os.O_RDWR))  # refuses a link, a pipe or a device in its place
+            make_own(place, 0o600)  # what people asked is for the owner's eyes
             connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         else:
             if not place.is_file():
@@ -309,7 +325,15 @@ def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
         except BaseException:
             connection.close()
             raise
+        _record_reads(place)
     return Store(place, connection)
+
+
+def _record_reads(path: Path) -> None:
+    """Record that a store is read, with what SQLite keeps beside it: no output may take its place."""
+    record_path(path)
+    for ending in ("-wal", "-shm"):  # they come and go
+        record_folder(f"{path}{ending}")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:

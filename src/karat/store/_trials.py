@@ -9,6 +9,8 @@ from typing import Any
 from karat.store import _sqlite_statements as sql
 
 Row = tuple[Any, ...]
+Count = tuple[str, int, float, int]
+"""Series, hour since 1970, value and count."""
 
 
 class TrialTables:
@@ -39,19 +41,31 @@ class TrialTables:
         """
         return next(self._rows(sql.SELECT_TRIAL, feature), None)
 
-    def add_batch(self, trial: int, batch: str, time: float, values: Iterable[tuple[str, float, int]]) -> bool:
-        """Add what was measured: series, value and count; return False if the batch is there already."""
-        if not self._connection.execute(sql.INSERT_BATCH, (trial, batch, time)).rowcount:
+    def add_batch(self, trial: int, batch: str, time: float, origin: str, counts: Iterable[Count]) -> bool:
+        """Add what was measured: series, hour, value and count; return False if the batch is there already."""
+        if not self._connection.execute(sql.INSERT_BATCH, (trial, batch, time, origin)).rowcount:
             return False
-        self._connection.executemany(sql.ADD_TRIAL_VALUE, [(trial, *value) for value in values])
+        self._connection.executemany(sql.ADD_TRIAL_COUNT, [(trial, *count) for count in counts])
         return True
 
     def values(self, trial: int) -> dict[str, dict[float, int]]:
         """Return how often each value was measured, by series."""
         series: dict[str, dict[float, int]] = {}
-        for name, value, count in self._rows(sql.SELECT_TRIAL_VALUES, trial):
+        for name, value, count in self._rows(sql.SELECT_TRIAL_COUNTS, trial):
             series.setdefault(name, {})[value] = count
         return series
+
+    def hourly(self, trial: int, series: str) -> list[Row]:
+        """Return how often each value of a series was measured, by the hour since 1970."""
+        return list(self._rows(sql.SELECT_HOURLY_COUNTS, trial, series))
+
+    def logs(self, trial: int) -> dict[str, Row]:
+        """Return how far each log was read, by its id: version, state and time."""
+        return {log: tuple(row) for log, *row in self._rows(sql.SELECT_TRIAL_LOGS, trial)}
+
+    def set_log(self, trial: int, log: str, version: int, state: str, time: float) -> bool:
+        """Record how far a log was read; return False if its version is not the given one (0: it is new)."""
+        return bool(self._connection.execute(sql.SET_TRIAL_LOG, (trial, log, version, state, time)).rowcount)
 
     def count_look(self, trial: int) -> None:
         """Count a look at a trial."""

@@ -95,9 +95,9 @@ def _check_text(text: str) -> None:
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError as error:
-        found = shorten(text[error.start])
+        character = shorten(text[error.start])
         raise SystemFailed(
-            f"the system's answer is not valid Unicode: character {error.start + 1} is {found}"
+            f"the system's answer is not valid Unicode: character {error.start + 1} is {character}"
         ) from None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from karat.systems.answer import Passage, make_answerer
 from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
-from karat.systems.rerank import Reranking, make_reranking
+
+if TYPE_CHECKING:
+    from karat.systems.rerank import Reranking
 
 Kept = TypeVar("Kept", Chunks, LexicalIndex, VectorIndex)
 _CHANNELS = ("lexical", "dense")
@@ -92,6 +94,8 @@ class Pipeline:
     def _make_reranking(self) -> Reranking | None:
         if not isinstance(self.stages.rerank, Mapping):
             return None
+        from karat.systems.rerank import make_reranking
+
         return make_reranking(self.stages.rerank, best_per_document=self.stages.per_document == 1)
 
     def _make_embedding(self) -> Embedding | None:
@@ -336,9 +340,8 @@ class Pipeline:
         chunks = [self._chunks[candidate.number] for candidate in read]
         scores = how.reranker(query, chunks)
         # A cosine is on the reranker's scale already; sums of ranks and BM25 are not.
-        similarities = [candidate.score for candidate in read]
-        if has_words:
-            similarities = minmax(similarities)
+        own = [candidate.score for candidate in read]
+        similarities = minmax(own) if has_words else own
         mixed = how.mix(similarities, scores, [chunk.document for chunk in chunks], len(read))
         return [
             read[hit.place]._replace(
@@ -393,6 +396,4 @@ class Pipeline:
         if self._embedding is not None:
             self._embedding.close()
         for stage in (self.reranking and self.reranking.reranker, self._answerer):
-            close = getattr(stage, "close", None)
-            if close is not None:
-                close()
+            getattr(stage, "close", lambda: None)()

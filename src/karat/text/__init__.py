@@ -1,17 +1,32 @@
 """Text: canonical form, sections and blocks with their places, sentences, and words."""
 
+from typing import TYPE_CHECKING
+
+from karat.core import open_lazily
 from karat.text._canonical import canonical
 from karat.text._ids import distance, section_of_block, section_path
 from karat.text._outline import Block, Outline, Section, outline, resolve
 from karat.text._places import resolver
-from karat.text._prose import Paragraph, prose
 from karat.text._sentences import line_places, sentence_places, sentences
-from karat.text._words import NEGATIONS, STOP_WORDS, UNSPACED, content, folded, letters, numbers, words
+from karat.text._words import (
+    NEGATIONS,
+    STOP_WORDS,
+    content,
+    folded,
+    is_unspaced,
+    letters,
+    numbers,
+    subject,
+    word_pattern,
+    words,
+)
+
+if TYPE_CHECKING:
+    from karat.text._prose import Paragraph, prose
 
 __all__ = [
     "NEGATIONS",
     "STOP_WORDS",
-    "UNSPACED",
     "Block",
     "Outline",
     "Paragraph",
@@ -20,6 +35,7 @@ __all__ = [
     "content",
     "distance",
     "folded",
+    "is_unspaced",
     "letters",
     "line_places",
     "numbers",
@@ -31,5 +47,11 @@ __all__ = [
     "section_path",
     "sentence_places",
     "sentences",
+    "subject",
+    "word_pattern",
     "words",
 ]
+
+# Imported at first use: only those who make queries from documents need it, and its patterns take time to compile.
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, dict.fromkeys(("Paragraph", "prose"), "_prose"))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-UNSPACED = re.compile(f"[{_NO_SPACES}]")
 """Thai, Lao, Burmese, Khmer, Kana and Han are written without spaces: there every character is a word."""
-_ASCII_WORD = re.compile(r"\w+")
-_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
+_RANGES = tuple(zip(_NO_SPACES[::3], _NO_SPACES[2::3], strict=True))
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_FEW = 32
+"""Characters of a text that are not ASCII, above which a pattern finds its words sooner."""
+_BLANKED = bytes(byte if byte > 127 or chr(byte).isalnum() or byte == ord("_") else 32 for byte in range(256))
+"""A table for ``bytes.translate`` that turns all ASCII characters but letters, digits and underscores into blanks."""
 
 
 def _set(listed: str) -> frozenset[str]:
@@ -41,8 +44,37 @@ def words(text: str) -> list[str]:
     ['reset', 'the', 'wi', 'fi', 'password']
     """
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+        return _split(text.lower())
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if len(text.encode(errors="surrogatepass")) > 1.25 * len(text):  # much of it is not ASCII
+        return word_pattern().findall(text)
+    others = set(_NOT_ASCII.findall(text))
+    if len(others) > _FEW or any(map(is_unspaced, others)):
+        return word_pattern().findall(text)
+    for character in others:
+        text = text if character.isalnum() else text.replace(character, " ")
+    return _split(text)
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word; in a script without spaces every character is one."""
+    # Compiled at first use, since that takes three milliseconds.
+    return re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
+
+
+def is_unspaced(character: str) -> bool:
+    """Return whether a character is one of a script that is written without spaces, and thereby a word.
+
+    >>> is_unspaced("\u6c60"), is_unspaced("p")
+    (True, False)
+    """
+    return any(first <= character <= last for first, last in _RANGES)
+
+
+def _split(text: str) -> list[str]:
+    """Return what stands between blanks and ASCII punctuation, in a fraction of the time that a pattern takes."""
+    return text.encode(errors="surrogatepass").translate(_BLANKED).decode(errors="surrogatepass").split()
 
 
 def folded(text: str) -> str:
@@ -61,6 +93,15 @@ def content(text: str) -> list[str]:
     ['not', 'radiator', 'lobby', 'work']
     """
     return [singular(word) for word in words(_CONTRACTED.sub(" not", text)) if word not in STOP_WORDS]
+
+
+def subject(text: str) -> frozenset[str]:
+    """Return the words of :func:`content`, once each.
+
+    >>> sorted(subject("The towels, and the towel rail"))
+    ['rail', 'towel']
+    """
+    return frozenset(map(singular, set(words(_CONTRACTED.sub(" not", text))) - STOP_WORDS))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from tests.diagnosis.planted.hotel import CHUNK, Hotel, Planted, Wrapped, hotel, keep, whole
 
@@ -302,6 +303,7 @@ def judgments_of_another_query() -> Planted:
 # tables
 
 
+@cache
 def _about_tables() -> GoldenSet:
     """Return the queries of the hotel whose answers are in tables or code, with the judgments of these documents."""
     golden = whole()

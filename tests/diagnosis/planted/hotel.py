@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -112,11 +113,9 @@ class Lsa:
 
     def _embed(self, text: str) -> Any:
         if text not in self._memory:
-            row = np.zeros(len(self._words), np.float32)
-            for word in content(text)[: self._reads]:
-                if word in self._words:
-                    row[self._words[word]] += 1
-            vector = (np.log1p(row) * self._idf) @ self._axes
+            bag = Counter(self._words[word] for word in content(text)[: self._reads] if word in self._words)
+            rows, counts = list(bag), np.fromiter(bag.values(), np.float32, len(bag))
+            vector = (np.log1p(counts) * self._idf[rows]) @ self._axes[rows]
             length = np.linalg.norm(vector)
             self._memory[text] = (vector / length if length else np.ones(self.size) / self.size**0.5).astype(np.float32)
         return self._memory[text]
@@ -146,14 +145,20 @@ class Hotel(Pipeline):
         super().__init__(stages or Stages(chunk=CHUNK, dense=True), **options)
 
     def _cut(self, documents: Sequence[Document]) -> Any:
-        """Cut the same document in the same way once for all faults."""
+        """Cut the same text in the same way once for all faults and ids."""
         chunker = str(self._chunker.describe())
         chunks: list[Any] = []
         for document in documents:
-            key = (chunker, document.id, document.title, document.text)
+            key = (chunker, document.format, document.title, document.text)
             if key not in _BUILT:
                 _BUILT[key] = self._chunker(document)
-            chunks += _BUILT[key]
+            parts = _BUILT[key]
+            if parts and parts[0].document != document.id:
+                parts = [
+                    replace(part, id=f"{document.id}:chunk:{number}", document=document.id)
+                    for number, part in enumerate(parts)
+                ]
+            chunks += parts
         return Chunks(chunks)
 
     def _load_or_build(self, name: str, how: str, load: Any, build: Any) -> Any:

@@ -1,9 +1,12 @@
-"""What holds for every chunker and every text: nothing lost, nothing torn, nothing too long; and two naive oracles."""
+"""What holds for every chunker and every text: nothing lost, nothing torn, nothing too long; and two naive oracles.
+
+To draw an example takes ten times as long as to look at it, so that each is looked at for several properties.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
@@ -45,9 +48,10 @@ class Bytes:
 
 
 @st.composite
-def chunkers(draw: st.DrawFn, *, contexts: Sequence[str] = ("none", "title", "headings")) -> Chunker:
+def configs(draw: st.DrawFn) -> dict[str, object]:
+    """Draw the table of a chunker."""
     name = draw(st.sampled_from(["whole", "fixed", "sentence", "recursive", "heading", "blocks"]))
-    config: dict[str, object] = {"name": name, "context": draw(st.sampled_from(contexts))}
+    config: dict[str, object] = {"name": name, "context": draw(st.sampled_from(["none", "title", "headings"]))}
     if name != "whole":
         size = draw(st.one_of(st.integers(1, 12), st.integers(13, 60)))
         config["size"] = size
@@ -58,7 +62,7 @@ def chunkers(draw: st.DrawFn, *, contexts: Sequence[str] = ("none", "title", "he
         if name == "recursive":
             separators = st.sampled_from(["\n\n", "\n", ". ", "。", " ", "\n# ", "x", "\u0301"])
             config["separators"] = draw(st.lists(separators, max_size=4))
-    return make_chunker(config)
+    return config
 
 
 thorough = settings(max_examples=600, deadline=None, derandomize=True)
@@ -75,35 +79,47 @@ def test_the_strategies_reach_all_chunkers() -> None:
     seen: set[type] = set()
 
     @settings(max_examples=200, derandomize=True, deadline=None)
-    @given(chunkers())
-    def look(chunker: Chunker) -> None:
-        seen.add(type(chunker))
+    @given(configs())
+    def look(config: Mapping[str, object]) -> None:
+        seen.add(type(make_chunker(config)))
 
     look()
     assert seen == {Whole, Fixed, Sentence, Recursive, Heading, Blocks}
 
 
 @thorough
-@given(chunkers(), DOCUMENTS)
-@example(Fixed(size=1, overlap=0), Document(id="d", text="👩\u200d👩\u200d👧\r\n\r\nq\u0301"))
-def test_nothing_is_left_out(chunker: Chunker, document: Document) -> None:
+@given(configs(), DOCUMENTS)
+@example(
+    {"name": "fixed", "size": 1, "overlap": 0, "context": "none"},
+    Document(id="d", text="👩\u200d👩\u200d👧\r\n\r\nq\u0301"),
+)
+def test_every_chunker_keeps_its_promises(config: Mapping[str, object], document: Document) -> None:
+    """Nothing is left out, torn, repeated, out of order, too long, or another thing the next time."""
+    chunker = make_chunker(config)
+    chunks = chunker(document)
+    nothing_is_left_out(document, chunks)
+    a_chunk_is_its_span(chunker, document, chunks)
+    chunks_stand_in_order(chunks)
+    no_chunk_is_too_long(chunker, chunks)
+    letters_keep_their_marks(document, chunks)
+    the_same_gives_the_same(chunker, document, chunks)
+    overlap_is_at_most_what_was_asked(make_chunker({**config, "context": "none"}), document)
+
+
+def nothing_is_left_out(document: Document, chunks: Sequence[Chunk]) -> None:
     """Every byte of the canonical text that is not white space is in a chunk."""
-    text = canonical(document.text)
     held = set()
-    for chunk in chunker(document):
+    for chunk in chunks:
         held |= set(range(chunk.span.start, chunk.span.end))
     at = 0
-    for character in text:
+    for character in canonical(document.text):
         size = len(character.encode())
         assert character.isspace() or held.issuperset(range(at, at + size))
         at += size
 
 
-@thorough
-@given(chunkers(), DOCUMENTS)
-def test_a_chunk_is_its_span(chunker: Chunker, document: Document) -> None:
+def a_chunk_is_its_span(chunker: Chunker, document: Document, chunks: Sequence[Chunk]) -> None:
     """A chunk's text is the text of its span, with at most one line before it; ids count; spans hold no loose ends."""
-    chunks = chunker(document)
     for number, (chunk, body) in enumerate(zip(chunks, bodies(document, chunks), strict=True)):
         assert (chunk.id, chunk.document) == (f"{document.id}:chunk:{number}", document.id)
         if not body:  # a document that has only a title
@@ -117,27 +133,35 @@ def test_a_chunk_is_its_span(chunker: Chunker, document: Document) -> None:
         assert line == "" or chunker.describe()["context"] != "none"
 
 
-@thorough
-@given(chunkers(), DOCUMENTS)
-def test_chunks_stand_in_order(chunker: Chunker, document: Document) -> None:
+def chunks_stand_in_order(chunks: Sequence[Chunk]) -> None:
     """Each chunk begins after the one before, and holds something that none before it holds."""
-    spans = [chunk.span for chunk in chunker(document)]
+    spans = [chunk.span for chunk in chunks]
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(spans))
 
 
-@thorough
-@given(chunkers(), DOCUMENTS)
-def test_no_chunk_is_too_long(chunker: Chunker, document: Document) -> None:
+def no_chunk_is_too_long(chunker: Chunker, chunks: Sequence[Chunk]) -> None:
     """A chunk has at most as many tokens as it may have, its context included, and also when counted by itself."""
     size = chunker.describe().get("size")
-    for chunk in chunker(document):
+    for chunk in chunks:
         assert size is None or len(WORDS(chunk.text)) <= size
 
 
-@thorough
-@given(chunkers(contexts=["none"]), DOCUMENTS)
-def test_overlap_is_at_most_what_was_asked(chunker: Chunker, document: Document) -> None:
-    """Two neighbours share at most ``overlap`` tokens, and where there is no such option, nothing."""
+def letters_keep_their_marks(document: Document, chunks: Sequence[Chunk]) -> None:
+    """No chunk begins with a mark of a letter, unless it has more of them than fit."""
+    text = canonical(document.text)
+    for chunk, body in zip(chunks, bodies(document, chunks), strict=True):
+        before = text.encode()[: chunk.span.start].decode()
+        assert not (body and body[0] in "\u0301\u0338\ufe0f🏽" and before and before[-1].isalpha())
+
+
+def the_same_gives_the_same(chunker: Chunker, document: Document, chunks: Sequence[Chunk]) -> None:
+    """Twice the same document gives equal chunks, and so does its canonical text."""
+    again = Document(id=document.id, text=canonical(document.text), title=document.title)
+    assert list(chunks) == list(chunker(document)) == list(chunker(again))
+
+
+def overlap_is_at_most_what_was_asked(chunker: Chunker, document: Document) -> None:
+    """Without context, two neighbours share at most ``overlap`` tokens; where there is no such option, nothing."""
     data = canonical(document.text).encode()
     overlap = chunker.describe().get("overlap", 0)
     for a, b in pairwise([chunk.span for chunk in chunker(document)]):
@@ -146,26 +170,25 @@ def test_overlap_is_at_most_what_was_asked(chunker: Chunker, document: Document)
 
 
 @thorough
-@given(chunkers(), DOCUMENTS)
-def test_letters_keep_their_marks(chunker: Chunker, document: Document) -> None:
-    """No chunk begins with a mark of a letter, unless it has more of them than fit."""
-    text = canonical(document.text)
-    for chunk, body in zip(chunker(document), bodies(document, chunker(document)), strict=True):
-        before = text.encode()[: chunk.span.start].decode()
-        assert not (body and body[0] in "\u0301\u0338\ufe0f🏽" and before and before[-1].isalpha())
+@given(
+    DOCUMENTS,
+    st.integers(1, 40),
+    st.sampled_from(["fixed", "sentence", "recursive", "heading", "blocks"]),
+    st.integers(1, 30),
+    st.integers(30, 200),
+    st.data(),
+)
+def test_every_text_is_cut_where_it_may_be(
+    document: Document, size: int, name: str, fixed: int, large: int, data: st.DataObject
+) -> None:
+    """By other tokens, at a fixed size, by type and section, and between sentences."""
+    another_tokeniser_is_respected(document, size, name)
+    types_and_sections_are_those_of_the_outline(document, large)
+    sentence_places_are_between(document.text)
+    fixed_is_slices(document.text, fixed, data.draw(st.integers(0, fixed // 2)))
 
 
-@thorough
-@given(chunkers(), DOCUMENTS)
-def test_the_same_gives_the_same(chunker: Chunker, document: Document) -> None:
-    """Twice the same document gives equal chunks, and so does its canonical text."""
-    again = Document(id=document.id, text=canonical(document.text), title=document.title)
-    assert list(chunker(document)) == list(chunker(document)) == list(chunker(again))
-
-
-@thorough
-@given(DOCUMENTS, st.integers(1, 40), st.sampled_from(["fixed", "sentence", "recursive", "heading", "blocks"]))
-def test_another_tokeniser_is_respected(document: Document, size: int, name: str) -> None:
+def another_tokeniser_is_respected(document: Document, size: int, name: str) -> None:
     """With tokens of bytes, of which a character has up to four, nothing is lost or too long, down to one character."""
     overlap = {} if name == "blocks" else {"overlap": size // 2}
     chunks = make_chunker({"name": name, "size": size, **overlap}, tokens=Bytes())(document)
@@ -176,11 +199,30 @@ def test_another_tokeniser_is_respected(document: Document, size: int, name: str
     assert not data.decode().strip()
 
 
-@thorough
-@given(TEXTS, st.integers(1, 30), st.data())
-def test_fixed_against_slices(text: str, size: int, data: st.DataObject) -> None:
+def types_and_sections_are_those_of_the_outline(document: Document, size: int) -> None:
+    """A chunk of blocks holds blocks of one type, its own; a section that is named holds all of the chunk."""
+    parts = outline(canonical(document.text))
+    for chunk in Blocks(size=size)(document):
+        assert {block.type for block in parts.at(chunk.span)} <= {chunk.type}
+        assert chunk.section == "" or parts.section(chunk.section)
+    for chunk in Heading(size=size)(document):
+        if chunk.section:
+            section = parts.section(chunk.section)
+            start = 0 if section is parts.sections[0] else section.heading.start
+            assert start <= chunk.span.start
+            assert chunk.span.end <= max(section.whole.end, section.heading.end)
+
+
+def sentence_places_are_between(text: str) -> None:
+    """Places rise, lie strictly inside, and have something on either side."""
+    text = canonical(text).rstrip()
+    places = list(sentence_places(text, 0, len(text)))
+    assert places == sorted(set(places))
+    assert all(text[a:b].strip() for a, b in pairwise([0, *places, len(text)]) if places)
+
+
+def fixed_is_slices(text: str, size: int, overlap: int) -> None:
     """Chunks of a fixed size are slices of the list of tokens, where no word is too long, and nothing joins two."""
-    overlap = data.draw(st.integers(0, size // 2))
     text = canonical(re.sub(r"\S{25,}", "long", text.replace("\u200d", "")))
     tokens = WORDS(text)
     expected = []
@@ -213,29 +255,3 @@ def test_sentences_against_a_naive_loop(sentences: list[str], data: st.DataObjec
         expected.append(chunk)
     pieces = Sentence(size=size, overlap=overlap)(Document(id="d", text="".join(sentences)))
     assert [part.text for part in pieces] == ["".join(chunk).strip() for chunk in expected]
-
-
-@thorough
-@given(DOCUMENTS, st.integers(30, 200))
-def test_types_and_sections_are_those_of_the_outline(document: Document, size: int) -> None:
-    """A chunk of blocks holds blocks of one type, its own; a section that is named holds all of the chunk."""
-    parts = outline(canonical(document.text))
-    for chunk in Blocks(size=size)(document):
-        assert {block.type for block in parts.at(chunk.span)} <= {chunk.type}
-        assert chunk.section == "" or parts.section(chunk.section)
-    for chunk in Heading(size=size)(document):
-        if chunk.section:
-            section = parts.section(chunk.section)
-            start = 0 if section is parts.sections[0] else section.heading.start
-            assert start <= chunk.span.start
-            assert chunk.span.end <= max(section.whole.end, section.heading.end)
-
-
-@thorough
-@given(TEXTS)
-def test_sentence_places_are_between(text: str) -> None:
-    """Places rise, lie strictly inside, and have something on either side."""
-    text = canonical(text).rstrip()
-    places = list(sentence_places(text, 0, len(text)))
-    assert places == sorted(set(places))
-    assert all(text[a:b].strip() for a, b in pairwise([0, *places, len(text)]) if places)

@@ -107,13 +107,14 @@ def _read_classes(row: Row) -> dict[str, tuple[str, ...]]:
 
 def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Document, ...]:
     documents = []
+    root = folder.resolve()
     for row in reading.jsonl(path):
         with row:
             place = row.text("path", default="")
             documents.append(
                 Document(
                     id=row.id("id"),
-                    text=_read_text(folder, place, row, reading) if place else row.text("text", default=""),
+                    text=_read_text(folder / place, root, row, reading) if place else row.text("text", default=""),
                     title=row.text("title", default=""),
                     type=row.text("type", default=""),
                     format=row.text("format", default=""),
@@ -129,19 +130,19 @@ def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Documen
     return tuple(documents)
 
 
-def _read_text(folder: Path, place: str, row: Row, reading: Reading) -> str:
-    """Return the text of a document's file, which must be inside the folder."""
+def _read_text(file: Path, root: Path, row: Row, reading: Reading) -> str:
+    """Return the text of a document's file, which must be inside the resolved folder."""
     if row.has("text"):
         raise row.error("both 'text' and 'path' are given", "keep one of them")
-    if not _is_inside(folder, place):
-        raise row.error(f"path {shorten(place)} leads out of the set's folder", "copy the file into it")
-    return reading.text(folder / place)
+    if not _is_inside(file, root):
+        raise row.error(f"path {shorten(row.text('path'))} leads out of the set's folder", "copy the file into it")
+    return reading.text(file)
 
 
-def _is_inside(folder: Path, place: str) -> bool:
-    """Return whether a path can be resolved and leads to a place inside the folder."""
+def _is_inside(file: Path, root: Path) -> bool:
+    """Return whether a path can be resolved and leads to a place inside a resolved folder."""
     try:
-        return (folder / place).resolve().is_relative_to(folder.resolve())
+        return file.resolve().is_relative_to(root)
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, or a NUL
         return False
 
@@ -267,9 +268,9 @@ def encode_line(record: Mapping[str, Any]) -> str:
 
 def _write_text(folder: Path, document: Document) -> None:
     where = f"document {shorten(document.id)}: path {shorten(document.path)}"
-    if not _is_inside(folder, document.path):
-        raise InputError(f"{where} leads out of the folder")
     file = folder / document.path
+    if not _is_inside(file, folder.resolve()):
+        raise InputError(f"{where} leads out of the folder")
     if file.exists() or file.name in ("golden.toml", *_FILES):
         raise InputError(f"{where} is used by another file of the set")
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -167,7 +167,7 @@ class _Columns:
 
 
 class _Numbers(defaultdict[Any, int]):
-    """Gives each new key the next number."""
+    """Numbers by key: a new key gets the next one."""
 
     def __init__(self) -> None:
         super().__init__(count().__next__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from karat.core import Query
 from karat.golden.lint._similar import near_duplicates
-from karat.text import content, folded, letters
+from karat.text import folded, letters, subject
 
 Relevant = Mapping[str, frozenset[str]]
 """The relevant documents of each query that has some; documents of one class count as one."""
@@ -53,7 +53,7 @@ def _reworded(queries: Sequence[Query], relevant: Relevant) -> Iterator[tuple[Qu
     """Yield the pairs with the same relevant documents and the same content words, or nearly the same letters."""
     first: dict[tuple[frozenset[str], frozenset[str]], Query] = {}
     for query in queries:
-        words = frozenset(content(query.text))
+        words = subject(query.text)
         same = first.setdefault((words, relevant[query.id]), query) if words else query
         if same is not query:
             yield same, query

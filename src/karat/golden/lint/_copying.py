@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from karat.core import Query
 from karat.golden.lint._sequences import Sequences
-from karat.text import STOP_WORDS, UNSPACED, words
+from karat.text import STOP_WORDS, is_unspaced, words
 
 RUN = 8
 """A run of this many words is hardly ever chosen twice, if at least five of them carry the subject."""
@@ -32,7 +32,7 @@ class Wording:
         self.words = words(text)
         # In scripts without spaces each character counts as a word, and a real word has about two.
         self.scale = 2 if sum(map(_unspaced, self.words)) * 2 > len(self.words) else 1
-        self.runs = _runs(self.words) if len(self.words) >= WHOLE * self.scale else []
+        self.runs = list(_runs(self.words)) if len(self.words) >= WHOLE * self.scale else []
         self.distinct = frozenset(self.runs)
 
 
@@ -92,8 +92,8 @@ def choose_texts(query: Query, documents: int) -> Iterator[str]:
         left -= len(text)
 
 
-def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
-    return list(zip(words, words[1:], words[2:], strict=False))
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return zip(words, words[1:], words[2:], strict=False)
 
 
 def _has_stretch(shared: Sequence[bool], length: int) -> bool:
@@ -111,4 +111,4 @@ def _content(words: Sequence[str]) -> int:
 
 
 def _unspaced(word: str) -> bool:
-    return len(word) == 1 and UNSPACED.match(word) is not None
+    return len(word) == 1 and is_unspaced(word)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from karat.core import Query
 from karat.golden.lint._asking import Relevant
-from karat.text import NEGATIONS, content, folded, numbers
+from karat.text import NEGATIONS, folded, numbers, subject
 
 NEAR = 0.5
 """A paraphrase that shares this part of its content words with another query may belong to that,"""
@@ -95,7 +95,7 @@ class _Wordings:
     @cached_property
     def contents(self) -> list[list[frozenset[str]]]:
         """The content words of each query, and of its paraphrases."""
-        return [[frozenset(content(text)) for text in (query.text, *query.paraphrases)] for query in self._queries]
+        return [[subject(text) for text in (query.text, *query.paraphrases)] for query in self._queries]
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:

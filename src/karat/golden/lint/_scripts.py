@@ -50,6 +50,8 @@ _BLOCKS: tuple[tuple[int, str], ...] = (
     (0x20000, "Han and Kana"),
     (0x323B0, "other"),
 )
+_NO_LETTERS = bytes(byte for byte in range(256) if byte > 127 or not chr(byte).isalpha())
+"""All bytes but those of the letters of ASCII."""
 _STARTS = [start for start, _ in _BLOCKS]
 
 
@@ -63,6 +65,8 @@ def script(text: str) -> str:
     """
     if text.isascii():
         return "Latin" if any(map(str.isalpha, text)) else ""
+    if 2 * len(text.encode(errors="surrogatepass").translate(None, _NO_LETTERS)) > len(text):
+        return "Latin"  # as nearly every text with a word or a sign of another script in it
     counts: Counter[str] = Counter()
     for letter, count in Counter(text).items():
         if letter.isalpha():

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class _Shingles:
         """Return the hashes of the runs of all texts, and where each text begins; a short text has one run."""
         filled = [[*text, *[""] * (self._width - len(text))] if len(text) < self._width else text for text in texts]
         lengths = np.array([len(text) for text in filled])
-        hashed = np.fromiter((self._numbers[token] for text in filled for token in text), np.uint64, lengths.sum())
+        hashed = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(filled)), np.uint64, lengths.sum())
         ends = np.cumsum(lengths)
         runs, inside = hashed, np.ones(len(hashed), dtype=bool)
         for i in range(1, self._width):

@@ -5,23 +5,26 @@ from karat.online.flags._changes import (
     FlagConflict,
     change_flag,
     change_flag_in,
+    collect_flags,
     read_flag_history,
     read_flags,
 )
 from karat.online.flags._documents import list_flags, set_flag, show_flag_history
 from karat.online.flags._flag import CONTROL, Flag
-from karat.online.flags._live import LiveFlags
+from karat.online.flags._live import EVERY, LiveFlags
 from karat.online.flags._murmur import BUCKETS, find_bucket, murmur3_32
 
 __all__ = [
     "BUCKETS",
     "CONTROL",
+    "EVERY",
     "Flag",
     "FlagChange",
     "FlagConflict",
     "LiveFlags",
     "change_flag",
     "change_flag_in",
+    "collect_flags",
     "find_bucket",
     "list_flags",
     "murmur3_32",

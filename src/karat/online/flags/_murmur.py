@@ -22,9 +22,8 @@ def murmur3_32(data: bytes, seed: int = 0) -> int:
     size = len(data)
     whole = size >> 2
     state = seed
-    for word in _words(whole).unpack_from(data):
-        word = word * 0xCC9E2D51 & _WORD
-        state ^= (word << 15 | word >> 17) * 0x1B873593 & _WORD
+    for word in _mix_words(data, whole) if whole else ():
+        state ^= word
         state = (state << 13 | state >> 19) * 5 + 0xE6546B64 & _WORD  # what is beyond 32 bits only grows upwards
     if size & 3:
         word = int.from_bytes(data[whole << 2 :], "little") * 0xCC9E2D51 & _WORD
@@ -35,9 +34,18 @@ def murmur3_32(data: bytes, seed: int = 0) -> int:
     return state ^ state >> 16
 
 
+def _mix_words(data: bytes, count: int) -> tuple[int, ...]:
+    """Return the words of some bytes, each mixed: all at once, as lanes of 64 bits in one number."""
+    words, lanes, low_halves = _find_lanes(count)
+    mixed = int.from_bytes(lanes.pack(*words.unpack_from(data)), "little") * 0xCC9E2D51 & low_halves
+    mixed = ((mixed << 15 | mixed >> 17) & low_halves) * 0x1B873593 & low_halves
+    return lanes.unpack(mixed.to_bytes(lanes.size, "little"))
+
+
 @lru_cache(maxsize=256)
-def _words(count: int) -> Struct:
-    return Struct(f"<{count}I")
+def _find_lanes(count: int) -> tuple[Struct, Struct, int]:
+    """Return what reads words, what reads and writes lanes, and a number whose bits are the low halves of all lanes."""
+    return Struct(f"<{count}I"), Struct(f"<{count}Q"), sum(_WORD << 64 * lane for lane in range(count))
 
 
 @lru_cache(maxsize=8192)  # one session is looked up again and again

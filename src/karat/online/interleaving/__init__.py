@@ -2,5 +2,6 @@
 
 from karat.online.interleaving._credit import compare_session
 from karat.online.interleaving._draft import Interleaved, interleave
+from karat.online.interleaving._logging import TEAMS, log_interleaved
 
-__all__ = ["Interleaved", "compare_session", "interleave"]
+__all__ = ["TEAMS", "Interleaved", "compare_session", "interleave", "log_interleaved"]

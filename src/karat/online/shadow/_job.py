@@ -10,10 +10,10 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from karat.core import Answer, Hit
+from karat.core import Answer, Citation, Hit, Span, document_of
 from karat.online._hit_rows import NotHits, to_hit, to_text
 from karat.online._records import LoggedHit
-from karat.online._shadow_records import ANSWERED, FAILED, ShadowDraft
+from karat.online._shadow_records import ANSWERED, FAILED, MirroredAnswer, MirroredPart, ShadowDraft
 
 DEPTH = 100
 """The documents of a list that are kept."""
@@ -46,6 +46,7 @@ class Outcome:
     latency: float | None = None
     """Milliseconds."""
     error: str = ""
+    answer: MirroredAnswer | None = None
 
 
 def copy_arguments(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -106,6 +107,62 @@ def _name_document(item: Any) -> str:
     return to_hit(item, 1).document
 
 
+def mirror_answer(result: Any, k: int) -> MirroredAnswer | None:
+    """Return the answer of a system with what it cites and its first k hits; None if it returned hits only.
+
+    A citation that cannot be read is kept as an id that no document has: it counts as a wrong one.
+
+    >>> mirror_answer(Answer("Free.", [1], hits=[("wifi:chunk:3", 0.5)]), 10).citations[0].document
+    'wifi'
+    """
+    if isinstance(result, Mapping):
+        text = result.get("text", result.get("answer"))
+        if text is None and not result.get("refused"):
+            return None
+        citations, hits, refused = result.get("citations") or (), result.get("hits") or (), bool(result.get("refused"))
+    elif isinstance(result, Answer):
+        text, citations, hits, refused = result.text, result.citations, result.hits, result.refused
+    else:
+        return None
+    hits = getattr(hits, "hits", hits)  # karat's own pipeline has its timings around them
+    if isinstance(hits, Mapping):
+        hits = list(hits.items())
+    listed = [_make_part(hit) for hit in islice(hits, DEPTH)] if isinstance(hits, Sequence) else []
+    by_id = {part.id: part for part in reversed(listed)}
+    cited = islice(citations, DEPTH) if isinstance(citations, Iterable) and not isinstance(citations, str) else ()
+    parts = tuple(_cite(item, listed, by_id) for item in cited)
+    return MirroredAnswer(to_text(text), bool(refused), parts, tuple(listed[:k]))
+
+
+def _cite(item: Any, hits: list[MirroredPart], by_id: Mapping[str, MirroredPart]) -> MirroredPart:
+    if type(item) is int:
+        return hits[item - 1] if 1 <= item <= len(hits) else MirroredPart(f"citation {item}", "")
+    if isinstance(item, str):
+        return by_id.get(item) or MirroredPart(item, document_of(item))
+    part = _make_part(item)
+    plain = not (part.section or part.block or part.span)
+    return by_id.get(part.id, part) if plain else part
+
+
+def _make_part(item: Any) -> MirroredPart:
+    if isinstance(item, Hit | Citation):
+        return MirroredPart(item.id, item.document, item.section, item.block, _read_span(item.span))
+    if isinstance(item, Mapping):
+        name = to_text(item.get("id", item.get("chunk", item.get("document", ""))))
+        document = to_text(item.get("document")) or document_of(name)
+        span = _read_span(item.get("span", item.get("offsets")))
+        return MirroredPart(name, document, to_text(item.get("section")), to_text(item.get("block")), span)
+    name = to_text(item[0] if isinstance(item, list | tuple) and item else item)
+    return MirroredPart(name, document_of(name))
+
+
+def _read_span(span: Any) -> tuple[int, int] | None:
+    if span is None:
+        return None
+    start, end = (span.start, span.end) if isinstance(span, Span) else span
+    return int(start), int(end)
+
+
 def describe(error: BaseException) -> str:
     """Return the type and the text of an error without secrets."""
     from karat.net import describe_error  # only here: most treatments never fail
@@ -122,15 +179,16 @@ def ask(treatment: Callable[..., Any], job: Job, timeout: float) -> Outcome:
             from karat.net import resolve
 
             result = resolve(result, timeout)
-        return read_outcome(result, start)
+        return read_outcome(result, start, job.draft.k)
     except BaseException as error:  # SystemExit, too: it would end the worker
         return Outcome(status=FAILED, latency=(perf_counter() - start) * 1000, error=describe(error))
 
 
-def read_outcome(result: Any, start: float) -> Outcome:
+def read_outcome(result: Any, start: float, k: int) -> Outcome:
     """Return the outcome of a treatment that has returned something."""
     latency = (perf_counter() - start) * 1000
     try:
-        return Outcome(status=ANSWERED, ids=list_ids(result, consume=True), latency=latency)
+        ids = list_ids(result, consume=True)
+        return Outcome(status=ANSWERED, ids=ids, latency=latency, answer=mirror_answer(result, k))
     except Exception as error:
         return Outcome(status=FAILED, latency=latency, error=describe(error))

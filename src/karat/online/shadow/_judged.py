@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from karat.core import Floats, GoldenSet, Judgment, Measure, Query, Scores, make_hits
+from karat.core import Floats, GoldenSet, Judgment, Measure, Query, Scores, Trace, make_hits
 from karat.measures import score_hits
 from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, LoggedShadow
 from karat.schema.shadow import ShadowJudged, ShadowMeasure
 from karat.stats import paired_t
 from karat.text import folded
 
+UNJUDGED = "unjudged"
 _COUNTED = (ANSWERED, FAILED, TIMEOUT)
 
 
@@ -47,9 +49,55 @@ def judge_runs(
     )
 
 
-def _index_queries(golden: GoldenSet) -> dict[str, str]:
-    """Return the queries that have judgments, by their folded wordings."""
-    judged = {query for query, grades in golden.qrels().items() if grades}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuery:
+    """A query that was asked, and the documents that came back."""
+
+    text: str
+    documents: tuple[str, ...]
+    failed: bool = False
+
+
+def score_lists(
+    queries: Mapping[str, AnsweredQuery], golden: GoldenSet, measures: Sequence[str], k: int = 10
+) -> dict[str, dict[str, float]]:
+    """Return the scores of the lists whose query a golden set has, in the same words, by the caller's id and measure.
+
+    A measure that is not defined for a query is left out; ``unjudged`` is the share of the first k documents without a
+    judgment. A query that failed has returned nothing.
+    """
+    known = _index_queries(golden, {query.id for query in golden.queries if query.must_show})
+    names = {key: name for key, asked in queries.items() if (name := known.get(folded(asked.text)))}
+    if not names:
+        return {}
+    lists = {key: () if queries[key].failed else queries[key].documents for key in names}
+    failed = frozenset(key for key in names if queries[key].failed)
+    hits = _to_hits(lists)
+    traces = {key: Trace(query=key, text=queries[key].text, hits=own) for key, own in hits.items()}
+    scores = score_hits(_name_by_run(golden, names), hits, list(measures), failed=failed, traces=traces)
+    grades, values = golden.qrels(), {key: dict[str, float]() for key in names}
+    for row, key in enumerate(scores.queries):
+        own = zip(measures, scores.values[row].tolist(), strict=True)
+        values[key] |= {measure: value for measure, value in own if not math.isnan(value)}
+    for key, name in names.items():
+        values[key][UNJUDGED] = _find_unjudged(lists[key][:k], grades.get(name, {}))
+    return values
+
+
+def _find_unjudged(documents: Sequence[str], grades: Mapping[str, int]) -> float:
+    return sum(document not in grades for document in documents) / len(documents) if documents else 0.0
+
+
+def _to_hits(lists: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    return {
+        key: make_hits(list(names), [float(len(names) - rank) for rank in range(len(names))], list(names))
+        for key, names in lists.items()
+    }
+
+
+def _index_queries(golden: GoldenSet, others: Collection[str] = ()) -> dict[str, str]:
+    """Return the queries that have judgments, and the ``others``, by their folded wordings."""
+    judged = {*others, *(query for query, grades in golden.qrels().items() if grades)}
     forms = ((form, query.id) for query in golden.queries for form in (*query.paraphrases, query.text))
     return {folded(form): name for form, name in forms if name in judged}
 
@@ -64,7 +112,9 @@ def _name_by_run(golden: GoldenSet, names: Mapping[str, str]) -> GoldenSet:
         golden,
         documents=(),
         queries=tuple(replace(texts[name], id=run, session=None) for run, name in names.items()),
-        judgments=tuple(replace(judgment, query=run) for run, name in names.items() for judgment in by_query[name]),
+        judgments=tuple(
+            replace(judgment, query=run) for run, name in names.items() for judgment in by_query.get(name, ())
+        ),
     )
 
 
@@ -91,11 +141,7 @@ class _Pairs:
         measures: list[str],
         failed: frozenset[str] = frozenset(),
     ) -> Scores:
-        hits = {
-            key: make_hits(list(names), [float(len(names) - rank) for rank in range(len(names))], list(names))
-            for key, names in lists.items()
-        }
-        return score_hits(self.own, hits, measures, bounds=True, others=others, failed=failed)
+        return score_hits(self.own, _to_hits(lists), measures, bounds=True, others=others, failed=failed)
 
     def _compare(self, before: Scores, after: Scores, column: int) -> ShadowMeasure:
         assert before.bounds is not None

@@ -51,10 +51,13 @@ def list_logged(
                 yield Replayed(id=query.id, text=query.text, session=query.session, user=query.user)
 
 
-def list_golden(golden: GoldenSet) -> Iterator[Replayed]:
-    """Yield the queries of a golden set."""
+def list_golden(golden: GoldenSet, *, paraphrases: bool = False) -> Iterator[Replayed]:
+    """Yield the queries of a golden set; with ``paraphrases`` in all of their wordings."""
     for query in golden.queries:
         yield Replayed(id=query.id, text=query.text)
+        if paraphrases:
+            for number, text in enumerate(query.paraphrases, 1):
+                yield Replayed(id=f"{query.id}~{number}", text=text)
 
 
 def read_queries(path: str | os.PathLike[str]) -> Iterator[Replayed]:
@@ -111,9 +114,10 @@ def replay(
     if Paths(Path(store)).is_log():  # without a query to ask nothing was written
         ingest(store, wait=True)
     if dropped:
-        raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {dropped}")
+        raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {', '.join(dropped)}")
     if statuses and not statuses[ANSWERED]:
-        raise SystemFailed(f"of {len(new):,} queries none was answered by both systems: {dict(statuses)}")
+        reasons = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if count)
+        raise SystemFailed(f"of {len(new):,} queries none was answered by both systems: {reasons}")
     return ShadowReplay(
         store=os.fspath(store),
         feature=feature,
@@ -155,6 +159,7 @@ class _Asking:
             outcomes[side] = self._ask(side, draft)
         control, treatment = outcomes[0], outcomes[1]
         draft.control, draft.control_latency = control.ids, control.latency
+        draft.answers = control.answer, treatment.answer if control.status == ANSWERED else None
         if control.status == ANSWERED:
             draft.treatment, draft.treatment_latency = treatment.ids, treatment.latency
             draft.status, draft.error = treatment.status, treatment.error

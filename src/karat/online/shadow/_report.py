@@ -43,12 +43,13 @@ def report_shadow(
     """
     with read_log(store) as log:
         features = log.shadow_features()
-        name = _choose(feature, features, os.fspath(store))
+        name = choose_feature(feature, features, os.fspath(store))
         runs = list(log.shadow_runs(name, since, until))
     return report_runs(runs, golden, store=os.fspath(store), feature=name, measures=measures, shown=shown)
 
 
-def _choose(feature: str, features: dict[str, int], store: str) -> str:
+def choose_feature(feature: str, features: dict[str, int], store: str) -> str:
+    """Return the feature that is meant: the one that is named, or the only one that a store has."""
     if not features:
         hint = "karat.online.shadow.Shadow and karat shadow replay write them; karat online ingest brings them in"
         raise InputError("has no shadow runs", source=store, hint=hint)

@@ -109,7 +109,7 @@ class Tasks:
     async def _ask(self, job: Job) -> Outcome:
         start = perf_counter()
         try:
-            return read_outcome(await self._treatment(*job.arguments, **job.options), start)
+            return read_outcome(await self._treatment(*job.arguments, **job.options), start, job.draft.k)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():

@@ -27,7 +27,7 @@ from karat.online._shadow_records import (
 )
 from karat.online.flags import LiveFlags
 from karat.online.shadow._breaker import Breaker
-from karat.online.shadow._job import Job, Outcome, copy_arguments, describe, find_text, list_ids
+from karat.online.shadow._job import Job, Outcome, copy_arguments, describe, find_text, list_ids, mirror_answer
 from karat.online.shadow._limits import Limits
 from karat.online.shadow._sampling import follow_flag, make_chooser
 from karat.online.shadow._tasks import Tasks
@@ -234,6 +234,8 @@ class Shadow:
                 return
             try:
                 draft.control = list_ids(result)  # before the host gets the list, and may change it
+                if self._lists and type(result) is not list:
+                    draft.answers = mirror_answer(result, self._k), None
             except Exception as error:
                 self._write(job, Outcome(status=CONTROL_UNREADABLE, error=describe(error)))
                 return
@@ -273,6 +275,7 @@ class Shadow:
         draft = job.draft
         draft.status, draft.treatment, draft.error = outcome.status, outcome.ids, outcome.error
         draft.treatment_latency = outcome.latency
+        draft.answers = draft.answers[0], outcome.answer if self._lists else None
         self._log.write(draft)
         self._count(outcome.status)
 

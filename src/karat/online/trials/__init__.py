@@ -1,33 +1,64 @@
 """Trials: a feature on live traffic, from its start to a decision that stays right however often one looks."""
 
 from karat.online.trials._batch_file import plan_trial, record_file
+from karat.online.trials._behaviour import (
+    ASKED_ONCE,
+    BEHAVIOUR,
+    CLICK_RR,
+    FOUND,
+    IN_TIME,
+    SUCCESS,
+    find_limit,
+    is_behavioural,
+)
 from karat.online.trials._judgment import judge_trial
-from karat.online.trials._observations import Observations
+from karat.online.trials._log import LogTask, add_from_log, open_task
+from karat.online.trials._log_rows import LogSessions
+from karat.online.trials._observations import UNJUDGED, Observations
 from karat.online.trials._plan import Source, TrialPlan
+from karat.online.trials._position import LogPosition
 from karat.online.trials._trial import (
     decide_trial,
+    describe_position,
     list_trials,
     look_at_trial,
     read_transitions,
     record_batch,
     reopen_trial,
+    report_trial,
     start_trial,
     stop_trial,
 )
 
 __all__ = [
+    "ASKED_ONCE",
+    "BEHAVIOUR",
+    "CLICK_RR",
+    "FOUND",
+    "IN_TIME",
+    "SUCCESS",
+    "UNJUDGED",
+    "LogPosition",
+    "LogSessions",
+    "LogTask",
     "Observations",
     "Source",
     "TrialPlan",
+    "add_from_log",
     "decide_trial",
+    "describe_position",
+    "find_limit",
+    "is_behavioural",
     "judge_trial",
     "list_trials",
     "look_at_trial",
+    "open_task",
     "plan_trial",
     "read_transitions",
     "record_batch",
     "record_file",
     "reopen_trial",
+    "report_trial",
     "start_trial",
     "stop_trial",
 ]

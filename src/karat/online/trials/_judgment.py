@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from karat.online.flags import CONTROL
+from karat.online.trials._behaviour import CLICK_RR, SUCCESS, is_behavioural
 from karat.online.trials._observations import UNJUDGED, Observations, find_p95
 from karat.online.trials._plan import TrialPlan
 from karat.schema.trials import TrialCondition, TrialMeasure, TrialReadOut
 from karat.stats.sequential import Assessment, Decision, assess, check_sample_ratio, read_out
+
+_MOST_LATE = 0.01
+"""The share of sessions that may have gone on after they were measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,19 @@ class TrialJudgment:
     log_better: float
 
 
-def judge_trial(plan: TrialPlan, seen: Observations, corpus: CorpusRun | None = None) -> TrialJudgment:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogUse:
+    """What became of the sessions of the logs that a trial was measured from."""
+
+    over: int
+    """Sessions that were measured."""
+    late: int
+    """Those of which more was recorded after they had been measured."""
+
+
+def judge_trial(
+    plan: TrialPlan, seen: Observations, corpus: CorpusRun | None = None, log: LogUse | None = None
+) -> TrialJudgment:
     """Return what a trial allows.
 
     Harm in the deciding measure or in a guardrail stops it whatever else holds. A better treatment graduates only if
@@ -44,7 +60,7 @@ def judge_trial(plan: TrialPlan, seen: Observations, corpus: CorpusRun | None = 
     """
     deciding = assess(seen.tally(plan.measure), plan.rule)
     guards = {name: assess(seen.tally(name), plan.rule) for name in plan.guardrails}
-    conditions = tuple(_check(plan, seen, corpus, deciding, guards))
+    conditions = (*_check(plan, seen, corpus, deciding, guards), *_check_log(log))
     decision, reason = _decide(plan, deciding, guards, conditions)
     return TrialJudgment(
         decision=decision,
@@ -96,7 +112,7 @@ def _check(
     yield _check_latency(plan, seen)
     yield _check_source(plan, seen)
     if plan.source != "interleaving":  # where everybody sees both, nobody is assigned
-        ratio = check_sample_ratio(seen.units, plan.shares)
+        ratio = check_sample_ratio(seen.units, plan.planned)
         counted = sum(seen.units.values())
         detail = f"p = {ratio.p:.3g} for {counted:,} units" if counted else "not measured"
         yield _condition("sample-ratio", detail, met=counted > 0 and not ratio.mismatched)
@@ -110,9 +126,16 @@ def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
     if corpus is None:
         return _condition("corpus", "no run on the golden set is recorded for the feature", met=False)
     if corpus.delta is None:
-        return _condition("corpus", f"{corpus.run} has no difference in {plan.measure}", met=False)
+        return _condition("corpus", f"{corpus.run} has no difference in {plan.on_golden_set}", met=False)
     met = corpus.delta > 0 and corpus.outcome == "pass"
-    return _condition("corpus", f"{corpus.delta:+.4f} in {plan.measure}, {corpus.outcome}: {corpus.run}", met=met)
+    return _condition("corpus", f"{corpus.delta:+.4f} in {plan.on_golden_set}, {corpus.outcome}: {corpus.run}", met=met)
+
+
+def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
+    """Yield whether the log was complete when it was read; nothing if no log was."""
+    if log is not None:
+        detail = f"{log.late:,} of {log.over:,} sessions went on after they were measured"
+        yield _condition("log", detail, met=log.late <= _MOST_LATE * log.over)
 
 
 def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:
@@ -132,11 +155,22 @@ def _check_source(plan: TrialPlan, seen: Observations) -> TrialCondition:
         return _condition("judged", "clicks on the control's list say nothing about what was not in it", met=False)
     if plan.source == "interleaving":
         return _condition("judged", "people chose between both", met=True)
+    if plan.source == "sessions" and is_behavioural(plan.measure):
+        return _check_clicks(plan)
     unjudged = seen.tally(UNJUDGED).mean
     if unjudged is None:
         return _condition("judged", "the share of results without a judgment was not measured", met=False)
     detail = f"{unjudged:+.4f} more results without a judgment, of {plan.unjudged_margin:g} allowed"
     return _condition("judged", detail, met=unjudged <= plan.unjudged_margin)
+
+
+def _check_clicks(plan: TrialPlan) -> TrialCondition:
+    """Return whether more than clicks decides: what is clicked may be junk that looks good."""
+    others = [name for name in plan.guardrails if name == SUCCESS or not is_behavioural(name)]
+    if plan.measure == CLICK_RR and not others:
+        detail = f"clicks alone decide; they need a guardrail such as {SUCCESS}, or a measure by judgments"
+        return _condition("judged", detail, met=False)
+    return _condition("judged", "each variant is judged by the sessions that saw it", met=True)
 
 
 def _condition(name: str, detail: str, *, met: bool) -> TrialCondition:

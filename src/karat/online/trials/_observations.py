@@ -35,16 +35,16 @@ class Observations:
         if any(count < 0 for count in self.units.values()):
             raise UsageError("a number of units is negative")
 
-    def series(self) -> Iterator[tuple[str, float, int]]:
-        """Yield all counts as series, value and count."""
+    def series(self, hour: int) -> Iterator[tuple[str, int, float, int]]:
+        """Yield all counts as series, hour, value and count. Only differences are kept by hour, for pictures."""
         for measure, tally in self.differences.items():
             for value, count in tally.entries:
-                yield _DIFFERENCE + measure, value, count
+                yield name_series(measure), hour, value, count
         for variant, counts in self.latencies.items():
             for value, count in counts.items():
-                yield _LATENCY + variant, _round(value), count
+                yield _LATENCY + variant, 0, _round(value), count
         for variant, count in self.units.items():
-            yield _UNITS + variant, 0.0, count
+            yield _UNITS + variant, 0, 0.0, count
 
     @classmethod
     def from_series(cls, series: Mapping[str, Mapping[float, int]]) -> Observations:
@@ -58,6 +58,11 @@ class Observations:
     def tally(self, measure: str) -> Tally:
         """Return the differences in a measure."""
         return self.differences.get(measure, Tally())
+
+
+def name_series(measure: str) -> str:
+    """Return the name under which the differences in a measure are counted."""
+    return _DIFFERENCE + measure
 
 
 def find_p95(counts: Mapping[float, int]) -> float | None:

@@ -11,11 +11,14 @@ import msgspec
 
 from karat.core import UsageError, did_you_mean
 from karat.online.flags import CONTROL, Flag
+from karat.online.trials._behaviour import is_behavioural
 from karat.stats.sequential import StoppingRule
 
-Source = Literal["judgments", "interleaving", "clicks"]
-"""Where differences come from: scores by judgments, choices from interleaved lists, or clicks on the control's list."""
+Source = Literal["judgments", "interleaving", "sessions", "clicks"]
+"""Where differences come from: scores of both lists by judgments, choices from interleaved lists, outcomes of sessions
+that saw either system, or clicks on the control's list."""
 _VARIANTS = {CONTROL: 1.0, "treatment": 1.0}
+_DEFAULT = "RR@10"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +45,14 @@ class TrialPlan:
     """The treatment's p95 of the latency has to be below so many times the control's."""
     unjudged_margin: float = 0.05
     """By how much the treatment's share of results without a judgment may exceed the control's."""
-    shares: Mapping[str, float] = field(default_factory=lambda: dict(_VARIANTS))
-    """How many units each variant should get, for the check of the sample ratio."""
+    shares: Mapping[str, float] | None = None
+    """How many units each variant should get, for the check of the sample ratio; by default, as many as the flag says
+    when the trial starts, or equal numbers."""
+    corpus_measure: str = ""
+    """The measure that has to improve on the golden set; by default the one that decides, or RR@10 if that one is
+    about what people did."""
+    idle: float = 3600.0
+    """A session of the log is over if nothing was recorded of it for so many seconds; what comes later is left out."""
 
     def __post_init__(self) -> None:
         Flag(key=self.feature)  # refuses what is no key
@@ -57,8 +66,20 @@ class TrialPlan:
             raise UsageError(f"unjudged_margin={self.unjudged_margin} should be a share")
         if not self.measure or self.measure in self.guardrails:
             raise UsageError(f"measure {self.measure!r} decides, and cannot be empty or a guardrail, too")
-        if len(self.shares) < 2 or not all(share > 0 for share in self.shares.values()):
+        if len(self.planned) < 2 or not all(share > 0 for share in self.planned.values()):
             raise UsageError("shares should be positive numbers of two or more variants")
+        if not 0 < self.idle < math.inf:
+            raise UsageError(f"idle={self.idle} is not a number of seconds above 0")
+
+    @property
+    def planned(self) -> Mapping[str, float]:
+        """How many units each variant should get."""
+        return _VARIANTS if self.shares is None else self.shares
+
+    @property
+    def on_golden_set(self) -> str:
+        """The measure that has to improve on the golden set."""
+        return self.corpus_measure or (_DEFAULT if is_behavioural(self.measure) else self.measure)
 
 
 def encode_plan(plan: TrialPlan) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from karat.core import InputError, Measure, UsageError, did_you_mean
 from karat.online._times import format_time
-from karat.online.flags import change_flag_in
-from karat.online.trials._judgment import CorpusRun, judge_trial
-from karat.online.trials._observations import UNJUDGED, Observations
+from karat.online.flags import CONTROL, change_flag_in, collect_flags
+from karat.online.trials._behaviour import is_behavioural
+from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
+from karat.online.trials._observations import UNJUDGED, Observations, name_series
 from karat.online.trials._plan import TrialPlan, decode_plan, encode_plan
+from karat.online.trials._points import trace_trial
+from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
 from karat.schema.trials import (
     TrialList,
+    TrialLog,
     TrialOutcome,
+    TrialReport,
     TrialStatus,
     TrialTransition,
 )
@@ -37,7 +42,7 @@ _MOVES: dict[Decision, tuple[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class Trial:
     """A row of the table of trials."""
 
     key: int
@@ -47,42 +52,66 @@ class _Trial:
     plan: TrialPlan
     version: int
     looks: int
+    started: float
+    """Seconds since 1970."""
 
 
-def start_trial(path: str | os.PathLike[str], plan: TrialPlan) -> TrialStatus:
-    """Start a trial of a feature, which must not have one that is running or paused."""
+def start_trial(path: str | os.PathLike[str], plan: TrialPlan, *, now: float | None = None) -> TrialStatus:
+    """Start a trial of a feature, which must not have one that is running or paused.
+
+    ``now`` is when it starts, in seconds since 1970: sessions of the log that began before are left out.
+    """
     _require_measures(plan)
     rule = plan.rule
     bounds = -math.log(rule.alpha), math.log(rule.beta)
-    row = (plan.feature, *bounds, plan.least, rule.effect, encode_plan(plan), time.time())
     with open_store(path, write=True) as store, store.transaction():
+        fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan)))
+        row = (plan.feature, *bounds, plan.least, rule.effect, fixed, time.time() if now is None else now)
         if not store.trials.add(row):
             raise UsageError(f"a trial of {plan.feature!r} is not over: stop it, or let it decide")
-        return _look(store, _find(store, plan.feature))
+        return _look(store, find_trial(store, plan.feature))
+
+
+def _plan_shares(store: Store, plan: TrialPlan) -> dict[str, float]:
+    """Return how many units each variant should get: as planned, or as the flag of the feature says now."""
+    flag = collect_flags(store).get(plan.feature)
+    if plan.shares is None and plan.source == "sessions" and flag is not None and 0 < flag[0].percent < 100:
+        weights = flag[0].variants
+        part = flag[0].percent / sum(weights.values())
+        return {CONTROL: 100 - flag[0].percent} | {name: part * weight for name, weight in weights.items()}
+    return dict(plan.planned)
 
 
 def _require_measures(plan: TrialPlan) -> None:
     """Refuse measures that do not exist: nobody could measure them, and the plan cannot be changed later."""
-    deciding = (plan.measure,) if plan.source == "judgments" else ()  # otherwise it may be a name for what people chose
-    for name in (*deciding, *plan.guardrails, *filter(None, [plan.must_show])):
-        Measure.parse(name)
+    deciding = (plan.measure,) if plan.source in ("judgments", "sessions") else ()  # otherwise a name for a choice
+    if plan.source != "sessions":
+        for name in filter(is_behavioural, (*deciding, *plan.guardrails)):
+            raise UsageError(f"{name} compares sessions that saw either system: it needs the source 'sessions'")
+    for name in (*deciding, *plan.guardrails, *filter(None, [plan.must_show, plan.corpus_measure])):
+        if not is_behavioural(name) or name == plan.corpus_measure:
+            Measure.parse(name)
 
 
 def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: Observations) -> bool:
     """Add what was measured to a running trial; return False if the batch was added before, and change nothing then.
 
-    ``batch`` is an id that the writer gives to some sessions, so that a batch that is sent again counts once.
+    ``batch`` is an id that the writer gives to some sessions, so that a batch that is sent again counts once. Nothing
+    checks it against a log, and the status of the trial says so.
     """
     with open_store(path, write=True) as store, store.transaction():
-        trial = _find(store, feature, running=True)
+        trial = find_trial(store, feature, running=True)
         _require_planned(trial.plan, seen)
-        return store.trials.add_batch(trial.key, batch, time.time(), seen.series())
+        if batch.startswith(f"{LOG}:"):
+            raise UsageError(f"batch {batch!r}: ids that begin with '{LOG}:' are those of what comes from a log")
+        now = time.time()
+        return store.trials.add_batch(trial.key, batch, now, FILE, seen.series(int(now // 3600)))
 
 
 def look_at_trial(path: str | os.PathLike[str], feature: str) -> TrialStatus:
     """Return what is known about the latest trial of a feature. Looking is free, and counted."""
     with open_store(path, write=True) as store, store.transaction():
-        return _look(store, _find(store, feature))
+        return _look(store, find_trial(store, feature))
 
 
 def list_trials(path: str | os.PathLike[str]) -> TrialList:
@@ -101,7 +130,7 @@ def decide_trial(
     harmful one is switched off. Of two that decide at once one does, and the other is told that the trial is over.
     """
     with open_store(path, write=True) as store, store.transaction():
-        trial = _find(store, feature, running=True)
+        trial = find_trial(store, feature, running=True)
         status = _look(store, trial)
         decision = Decision(status.decision)
         if decision is Decision.CONTINUE:
@@ -118,7 +147,7 @@ def decide_trial(
 def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
     """Reject a trial that is running or paused, whatever the evidence. The flag stays as it is."""
     with open_store(path, write=True) as store, store.transaction():
-        trial = _find(store, feature)
+        trial = find_trial(store, feature)
         if trial.status in _OVER:
             raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status} already")
         return _move(store, trial, "rejected", author, reason, _look(store, trial))
@@ -127,20 +156,40 @@ def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reaso
 def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
     """Let the latest trial of a feature run again, with all that was measured. The flag stays as it is."""
     with open_store(path, write=True) as store, store.transaction():
-        trial = _find(store, feature)
+        trial = find_trial(store, feature)
         if trial.status == "running":
             raise UsageError(f"trial {trial.number} of {feature!r} is running")
         return _move(store, trial, "running", author, reason, None)
 
 
+def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
+    """Return the latest trial of a feature over time, for a picture. It is a look, and counted."""
+    with open_store(path, write=True) as store, store.transaction():
+        trial = find_trial(store, feature)
+        status = _look(store, trial)
+        rows = store.trials.hourly(trial.key, name_series(trial.plan.measure))
+        moves = tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+    rule = trial.plan.rule
+    return TrialReport(
+        status=status,
+        measure=trial.plan.measure,
+        effect=rule.effect,
+        enough=-math.log(rule.alpha),
+        futile=-math.log(rule.beta),
+        points=trace_trial(rows, rule),
+        transitions=moves,
+    )
+
+
 def read_transitions(path: str | os.PathLike[str], feature: str) -> tuple[TrialTransition, ...]:
     """Return the decisions on the latest trial of a feature, the oldest first, each with its evidence."""
     with open_store(path) as store:
-        trial = _find(store, feature)
+        trial = find_trial(store, feature)
         return tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
 
 
-def _find(store: Store, feature: str, *, running: bool = False) -> _Trial:
+def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
+    """Return the latest trial of a feature; refuse one that should be running and is not."""
     row = store.trials.latest(feature)
     if row is None:
         features = {name for _, name, *_ in store.trials.all()}
@@ -154,21 +203,21 @@ def _find(store: Store, feature: str, *, running: bool = False) -> _Trial:
 def _require_planned(plan: TrialPlan, seen: Observations) -> None:
     """Raise if something was measured that the plan does not know: a mistyped name would count as not measured."""
     planned = {plan.measure, *plan.guardrails, plan.must_show, UNJUDGED}
-    for what, names, known in (("measure", seen.differences, planned), ("variant", seen.units, set(plan.shares))):
+    for what, names, known in (("measure", seen.differences, planned), ("variant", seen.units, set(plan.planned))):
         for name in sorted(set(names) - known):
             raise UsageError(f"{what} {name!r} is not in the plan of the trial{did_you_mean(name, known)}")
 
 
-def _to_trial(row: Row, store: Store) -> _Trial:
-    key, feature, number, status, settings, version, looks, *_ = row
+def _to_trial(row: Row, store: Store) -> Trial:
+    key, feature, number, status, settings, version, looks, _, started, *_ = row
     try:
         plan = decode_plan(settings)
     except (msgspec.MsgspecError, UsageError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"the plan of a trial cannot be read: {error}", source=str(store.path)) from None
-    return _Trial(key, feature, number, status, plan, version, looks)
+    return Trial(key, feature, number, status, plan, version, looks, started)
 
 
-def _look(store: Store, trial: _Trial) -> TrialStatus:
+def _look(store: Store, trial: Trial) -> TrialStatus:
     """Return what is known, and write down that somebody looked."""
     store.trials.count_look(trial.key)
     status = _describe(store, trial, looks=trial.looks + 1)
@@ -177,11 +226,15 @@ def _look(store: Store, trial: _Trial) -> TrialStatus:
     return status
 
 
-def _describe(store: Store, trial: _Trial, looks: int | None = None) -> TrialStatus:
-    seen = Observations.from_series(store.trials.values(trial.key))
-    row = store.trials.latest_run_of(trial.feature, trial.plan.measure)
+def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStatus:
+    series = store.trials.values(trial.key)
+    seen = Observations.from_series(series)
+    row = store.trials.latest_run_of(trial.feature, trial.plan.on_golden_set)
     corpus = None if row is None else CorpusRun(run=row[0], outcome=row[1], delta=row[2])
-    judged = judge_trial(trial.plan, seen, corpus)
+    logs = read_positions(store, trial.key)
+    used = LogUse(over=sum(own.over for own in logs.values()), late=sum(own.late for own in logs.values()))
+    judged = judge_trial(trial.plan, seen, corpus, used if logs else None)
+    samples = seen.tally(trial.plan.measure).n
     return TrialStatus(
         feature=trial.feature,
         number=trial.number,
@@ -190,7 +243,9 @@ def _describe(store: Store, trial: _Trial, looks: int | None = None) -> TrialSta
         looks=trial.looks if looks is None else looks,
         decision=judged.decision.value,
         reason=judged.reason,
-        samples=seen.tally(trial.plan.measure).n,
+        samples=samples,
+        not_from_log=samples - sum(series.get(ORIGIN + LOG, {}).values()),
+        logs=tuple(describe_position(name, own) for name, own in logs.items()),
         measures=judged.measures,
         conditions=judged.conditions,
         units=dict(seen.units),
@@ -198,8 +253,25 @@ def _describe(store: Store, trial: _Trial, looks: int | None = None) -> TrialSta
     )
 
 
+def describe_position(name: str, position: LogPosition) -> TrialLog:
+    """Return what a trial has taken from a log, as a document."""
+    waiting = {variant for own in position.waiting.values() for variant in own}
+    return TrialLog(
+        log=name,
+        until=format_time(position.until),
+        over=position.over,
+        late=position.late,
+        mixed=position.mixed,
+        before=position.before,
+        unreadable=position.unreadable,
+        waiting={
+            variant: max(len(own.get(variant, ())) for own in position.waiting.values()) for variant in sorted(waiting)
+        },
+    )
+
+
 def _move(
-    store: Store, trial: _Trial, after: str, author: str, reason: str, evidence: TrialStatus | None
+    store: Store, trial: Trial, after: str, author: str, reason: str, evidence: TrialStatus | None
 ) -> TrialTransition:
     """Move a trial to another status, and write down who, why and on what evidence."""
     if not author.strip() or not reason.strip():
@@ -212,7 +284,7 @@ def _move(
     return _to_transition(trial, row)
 
 
-def _to_transition(trial: _Trial, row: Row) -> TrialTransition:
+def _to_transition(trial: Trial, row: Row) -> TrialTransition:
     version, moment, author, reason, before, after, evidence = row
     return TrialTransition(
         feature=trial.feature,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from karat.core import InputError, Run
+from karat.evaluation import assume_depth
 from karat.gate import Baseline, compare_document
 from karat.projects._gating import baseline_path, evaluate_run, find_baseline, revise_baseline
 from karat.projects._project import Project
@@ -58,5 +59,6 @@ def diff_baseline(
     """
     path, recorded = read_project_baseline(project, baseline)
     candidate = evaluate_run(project, run, recorded.evaluation.means)
-    pair = [revise_baseline(project, recorded).evaluation.renamed(path.name), candidate.renamed(name or candidate.name)]
-    return compare_document(pair, project.golden)
+    before = revise_baseline(project, recorded).evaluation
+    candidate, _ = assume_depth(candidate, before)
+    return compare_document([before.renamed(path.name), candidate.renamed(name or candidate.name)], project.golden)

@@ -63,16 +63,16 @@ def _pair(project: Project, runs: Sequence[Run], paths: Sequence[Path]) -> list[
         raise InputError("no question has an answer in both runs", source=f"{paths[0]}, {paths[1]}", hint=hint)
     duels = []
     for key in shared:
-        one, other = answers[0][key], answers[1][key]
-        query = project.golden.query_by_id.get(one.query)
+        first, other = answers[0][key], answers[1][key]
+        query = project.golden.query_by_id.get(first.query)
         duels.append(
             Duel(
-                query=one.query,
-                question=one.text,
-                answers=(one.answer, other.answer),
+                query=first.query,
+                question=first.text,
+                answers=(first.answer, other.answer),
                 reference=query.answer if query else "",
-                paraphrase=one.paraphrase,
-                repeat=one.repeat,
+                paraphrase=first.paraphrase,
+                repeat=first.repeat,
             )
         )
     return duels

@@ -2,14 +2,18 @@
 
 from karat.schema.trials._flags import FlagChangeRow, FlagHistory, FlagList, FlagRow
 from karat.schema.trials._trials import (
+    TrialCollected,
     TrialCondition,
     TrialForecast,
     TrialList,
+    TrialLog,
     TrialMeasure,
     TrialObservations,
     TrialOutcome,
+    TrialPoint,
     TrialReadOut,
     TrialRecorded,
+    TrialReport,
     TrialStatus,
     TrialTransition,
 )
@@ -19,14 +23,18 @@ __all__ = [
     "FlagHistory",
     "FlagList",
     "FlagRow",
+    "TrialCollected",
     "TrialCondition",
     "TrialForecast",
     "TrialList",
+    "TrialLog",
     "TrialMeasure",
     "TrialObservations",
     "TrialOutcome",
+    "TrialPoint",
     "TrialReadOut",
     "TrialRecorded",
+    "TrialReport",
     "TrialStatus",
     "TrialTransition",
 ]

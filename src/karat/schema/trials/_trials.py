@@ -45,6 +45,27 @@ class TrialReadOut(Struct, frozen=True, kw_only=True):
     losses: int
 
 
+class TrialLog(Struct, frozen=True, kw_only=True):
+    """What a trial has taken from a log."""
+
+    log: str
+    """The id of the store."""
+    until: str
+    """Sessions that were over by then are measured, in UTC."""
+    over: int
+    """Sessions that were measured."""
+    late: int
+    """Those of which more was recorded after they had been measured; it is left out."""
+    mixed: int
+    """Sessions that got more than one variant; they count for the one that they got first."""
+    before: int
+    """Sessions that had begun before the trial; they are left out."""
+    unreadable: int
+    """Sessions whose variants cannot be read, or are not in the plan; they are left out."""
+    waiting: Mapping[str, int]
+    """By variant, sessions that are not compared with any of the other variant yet."""
+
+
 class TrialStatus(Struct, frozen=True, kw_only=True):
     """A look at a trial."""
 
@@ -64,6 +85,10 @@ class TrialStatus(Struct, frozen=True, kw_only=True):
     units: Mapping[str, int]
     read_out: TrialReadOut | None
     """Null without sessions."""
+    not_from_log: int = 0
+    """How many of the samples are from files, and not from a log: nothing has checked them."""
+    logs: tuple[TrialLog, ...] = ()
+    """What was taken from logs."""
 
 
 class TrialTransition(Struct, frozen=True, kw_only=True):
@@ -79,6 +104,37 @@ class TrialTransition(Struct, frozen=True, kw_only=True):
     after: str
     evidence: TrialStatus | None
     """What was known; null where a person decided without looking."""
+
+
+class TrialPoint(Struct, frozen=True, kw_only=True):
+    """What was known of the deciding measure when an hour was over."""
+
+    time: str
+    """The end of the hour, in UTC."""
+    n: int
+    mean: float
+    low: float
+    high: float
+    """The confidence sequence."""
+    log_better: float
+    log_worse: float
+    log_below_effect: float
+
+
+class TrialReport(Struct, frozen=True, kw_only=True):
+    """A trial over time, for a picture."""
+
+    status: TrialStatus
+    measure: str
+    effect: float
+    """The smallest effect worth shipping."""
+    enough: float
+    """The logarithm of the evidence that is enough to graduate, or to stop for harm."""
+    futile: float
+    """That of the evidence that is enough to give up."""
+    points: tuple[TrialPoint, ...]
+    """The oldest first; some stand for all if there are very many."""
+    transitions: tuple[TrialTransition, ...]
 
 
 class TrialList(Struct, frozen=True, kw_only=True):
@@ -121,6 +177,24 @@ class TrialRecorded(Struct, frozen=True, kw_only=True):
     """False if it had been recorded before."""
 
 
+class TrialCollected(Struct, frozen=True, kw_only=True):
+    """What was taken from a log just now."""
+
+    feature: str
+    log: str
+    """The id of the store of the log."""
+    until: str
+    """Sessions that were over by then are measured, in UTC."""
+    sessions: int
+    """The sessions that were measured just now."""
+    differences: Mapping[str, int]
+    """By measure, how many differences of treatment and control they came to."""
+    open: int
+    """Sessions that may go on, and wait."""
+    late: int
+    """Sessions of which more was recorded after they had been measured; it is left out."""
+
+
 class TrialForecast(Struct, frozen=True, kw_only=True):
     """How many sessions a trial will need. A number is null if fewer trials find the effect within ``most``."""
 
@@ -140,3 +214,8 @@ class TrialForecast(Struct, frozen=True, kw_only=True):
     """The share that finds it within ``most`` sessions."""
     most: int
     runs: int
+    source: str = "file"
+    """Where the earlier sessions come from: a file, or the log, as a trial by ``sessions``, ``judgments`` or
+    ``interleaving`` would have taken them."""
+    replayed: float | None = None
+    """The mean difference of the earlier sessions, which is no part of the forecast; null from a file."""

@@ -163,8 +163,8 @@ def combine_intervals(estimates: Sequence[Attractions]) -> tuple[Floats, Floats]
     known = np.stack([estimate.known for estimate in estimates])
     low = np.where(known, np.stack([estimate.low for estimate in estimates]), np.inf).min(axis=0)
     high = np.where(known, np.stack([estimate.high for estimate in estimates]), -np.inf).max(axis=0)
-    found = known.any(axis=0)
-    return np.where(found, low, 0.0), np.where(found, high, 1.0)
+    is_bounded = known.any(axis=0)
+    return np.where(is_bounded, low, 0.0), np.where(is_bounded, high, 1.0)
 
 
 def _count(shown: Impressions, which: Floats | Bools) -> Ints:

@@ -64,9 +64,16 @@ def plan_sessions(
     at = _simulate(values, chances, -math.log(rule.alpha), rng, most, runs)
     sd = math.sqrt(float((chances * values**2).sum()) - effect**2)
     half, eighty, ninety_five = (_quantile(at, share, most) for share in (0.5, 0.8, 0.95))
-    found = float((at <= most).mean())
+    share_found = float((at <= most).mean())
     return SessionPlan(
-        effect=effect, sd=sd, half=half, most_of_them=eighty, nearly_all=ninety_five, found=found, most=most, runs=runs
+        effect=effect,
+        sd=sd,
+        half=half,
+        most_of_them=eighty,
+        nearly_all=ninety_five,
+        found=share_found,
+        most=most,
+        runs=runs,
     )
 
 

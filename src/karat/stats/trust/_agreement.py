@@ -94,12 +94,12 @@ def _list_statistics(
     values: Floats, truth: Floats, levels: Sequence[float], positive: float, threshold: float | None
 ) -> Mapping[str, Statistic]:
     count = len(levels)
-    graded, told = round_to_levels(values, levels, threshold), round_to_levels(truth, levels)
-    table = partial(_count_pairs, told * count + graded, count)
+    graded, labelled = round_to_levels(values, levels, threshold), round_to_levels(truth, levels)
+    table = partial(_count_pairs, labelled * count + graded, count)
     apart = np.abs(np.arange(count)[:, None] - np.arange(count)[None, :]).astype(np.float64)
     return {
-        "agreement": lambda weights: _average(weights, (graded == told).astype(np.float64)),
-        "within_one": lambda weights: _average(weights, (np.abs(graded - told) <= 1).astype(np.float64)),
+        "agreement": lambda weights: _average(weights, (graded == labelled).astype(np.float64)),
+        "within_one": lambda weights: _average(weights, (np.abs(graded - labelled) <= 1).astype(np.float64)),
         "difference": lambda weights: _average(weights, values - truth),
         "kappa": lambda weights: _kappa(table(weights), (apart > 0).astype(np.float64)),
         "quadratic_kappa": lambda weights: _kappa(table(weights), apart**2),

@@ -78,4 +78,5 @@ _HOME = {
     "Weaviate": "_weaviate",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -55,9 +55,9 @@ class Elasticsearch(Store):
             raise SystemFailed(f"{self.name} did not take all chunks: {find_message(follow(answer, 'items.0.index'))}")
 
     def search(self, question: Any, k: int) -> Iterable[Match]:
-        found = {"query": self._match(question)} if isinstance(question, str) else self._near(question.tolist(), k)
+        body = {"query": self._match(question)} if isinstance(question, str) else self._near(question.tolist(), k)
         source = sorted({name for name in self._fields.values() if name})
-        answer = self._request("POST", "/_search", {"size": k, "_source": source or False, **found})
+        answer = self._request("POST", "/_search", {"size": k, "_source": source or False, **body})
         hits = follow(answer, "hits.hits")
         if not isinstance(hits, list):
             raise SystemFailed(f"{self.name} answered without hits: {find_message(answer) or 'is this the right url?'}")

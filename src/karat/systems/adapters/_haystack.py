@@ -29,8 +29,8 @@ class Haystack(FrameworkRetriever):
         super().__init__(retriever, **options)
         self._embedding: Embedding | None = None
         if takes(retriever.run, "query_embedding") and not takes(retriever.run, "query"):
-            made = make_embedder(embedder) if isinstance(embedder, str | Mapping) else embedder
-            self._embedding = made if isinstance(made, Embedding) else Embedding(made)
+            embedding = make_embedder(embedder) if isinstance(embedder, str | Mapping) else embedder
+            self._embedding = embedding if isinstance(embedding, Embedding) else Embedding(embedding)
 
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides what is found."""

@@ -77,8 +77,8 @@ class HitReader:
 
 def follow(value: Any, path: str) -> Any:
     """Return the value at a path of names and numbers, or None if the path leads nowhere."""
-    found = find(value, path)
-    return None if found is MISSING else found
+    part = find(value, path)
+    return None if part is MISSING else part
 
 
 def find(value: Any, path: str) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.core import open_lazily
 from karat.systems.answer._answerer import Answerer, Passage
 from karat.systems.answer._choice import KINDS, make_answerer
 from karat.systems.answer._extractive import Extractive
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Answerer", "Extractive", "Generating", "Passage", "make_answerer"]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "Generating":  # imported at first use, with the client of models
-        from karat.systems.answer._generating import Generating
-
-        return Generating
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Imported at first use, with the client of models.
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, {"Generating": "_generating"})

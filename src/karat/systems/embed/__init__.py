@@ -35,4 +35,5 @@ _HOME = {
     "SentenceTransformers": "_sentence_transformers",
 }
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from karat.files import open_own
+from karat.files import make_own
 from karat.systems.embed._embedder import Matrix
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class VectorFile:
         if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # It is created now, so that stat() can tell it from a file that replaces it.
-            os.close(open_own(self._path, os.O_RDWR))
+            make_own(self._path)
             self._file = self._path.stat()
             self._database = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
             self._process = os.getpid()

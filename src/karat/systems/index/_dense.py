@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from karat.core import UsageError, did_you_mean
-from karat.systems.index._hnsw import Hnsw
 from karat.systems.index._ranking import check_k
 from karat.systems.index._saved import Path_, Saved, save
 from karat.systems.index._vectors import VectorIndex, Vectors, check_vectors, rank
+
+if TYPE_CHECKING:
+    from karat.systems.index._hnsw import Hnsw
 
 Method = Literal["auto", "exact", "hnsw"]
 
@@ -83,6 +85,8 @@ class Dense:
 
     @property
     def _graph(self) -> Hnsw:
+        from karat.systems.index._hnsw import Hnsw
+
         return Hnsw(links=self.links, build_width=self.build_width, search_width=self.search_width)
 
 

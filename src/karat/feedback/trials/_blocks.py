@@ -1,0 +1,53 @@
+"""Sessions of two variants compared in blocks: each has as many of both as were planned, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+_LARGEST = 100
+"""The most sessions of a variant in a block."""
+
+
+def find_ratio(control: float, treatment: float) -> tuple[int, int]:
+    """Return how many sessions of the control and of the treatment a block has.
+
+    >>> find_ratio(1, 1), find_ratio(90, 10), find_ratio(99.99, 0.01)
+    ((1, 1), (9, 1), (100, 1))
+    """
+    ratio = Fraction(control / treatment).limit_denominator(_LARGEST)
+    if not 1 <= ratio.numerator <= _LARGEST:
+        return (1, _LARGEST) if control < treatment else (_LARGEST, 1)
+    return ratio.numerator, ratio.denominator
+
+
+class Blocks:
+    """The sessions that wait, by measure and variant; a block that is full becomes a difference.
+
+    Which session meets which other one depends on the order in which they ended, and on nothing that they came to. So
+    the mean difference of blocks is that of the two systems, and blocks are as independent as sessions are.
+
+    >>> blocks = Blocks({}, "control", "treatment", (1, 1))
+    >>> blocks.add("Success", "control", 1.0), blocks.add("Success", "treatment", 0.5), blocks.waiting
+    (None, -0.5, {'Success': {'control': [], 'treatment': []}})
+    """
+
+    def __init__(
+        self, waiting: Mapping[str, Mapping[str, list[float]]], control: str, treatment: str, ratio: tuple[int, int]
+    ) -> None:
+        self.waiting = {
+            measure: {variant: list(values) for variant, values in own.items()} for measure, own in waiting.items()
+        }
+        self._sizes = {control: ratio[0], treatment: ratio[1]}
+        self._control, self._treatment = control, treatment
+
+    def add(self, measure: str, variant: str, value: float) -> float | None:
+        """Add what a session came to; return the difference of the block that it completes."""
+        own = self.waiting.setdefault(measure, {name: [] for name in self._sizes})
+        own[variant].append(value)
+        if any(len(own[name]) < size for name, size in self._sizes.items()):
+            return None
+        means = {name: sum(own[name][:size]) / size for name, size in self._sizes.items()}
+        for name, size in self._sizes.items():
+            del own[name][:size]
+        return means[self._treatment] - means[self._control]

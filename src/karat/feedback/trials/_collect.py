@@ -1,0 +1,168 @@
+"""A trial measured from a log: every session that is over, once, whoever reads it and however often."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import time
+from typing import Any
+
+from karat.core import GoldenSet, SystemFailed, UsageError
+from karat.feedback.trials._evidence import (
+    Evidence,
+    Unreadable,
+    is_assigned,
+    is_interleaved,
+    read_arms,
+    read_shadows,
+    read_teams,
+)
+from karat.feedback.trials._measuring import Measuring
+from karat.feedback.trials._windows import Arrived, Fate, Window
+from karat.online import ingest
+from karat.online.flags import CONTROL
+from karat.online.trials import (
+    LogPosition,
+    LogSessions,
+    LogTask,
+    TrialPlan,
+    add_from_log,
+    describe_position,
+    open_task,
+)
+from karat.schema.trials import TrialCollected
+from karat.store import Keys, Store, open_store
+
+_ATTEMPTS = 20
+"""How often somebody else may be faster."""
+
+
+def collect_trial(
+    path: str | os.PathLike[str],
+    feature: str,
+    *,
+    log: str | os.PathLike[str] | None = None,
+    golden: GoldenSet | None = None,
+    now: float | None = None,
+) -> TrialCollected:
+    """Measure a running trial in the sessions of a log that are over since the log was last read.
+
+    ``log`` is the store of the log, by default that of the trial; any number of logs add up. ``golden`` has the
+    judgments, for measures that need them. Whatever is in the journal of the log is brought into its store first.
+    """
+    source = Path(path if log is None else log)
+    ingest(source, wait=True)
+    for _ in range(_ATTEMPTS):
+        with open_store(source) as store:
+            task = open_task(path, feature, store.id)
+            reading = _Reading(store, task, golden, time() if now is None else now)
+            position, measuring = reading.run()
+            name = store.id
+        if add_from_log(path, feature, name, task, position, measuring.observations()):
+            return TrialCollected(
+                feature=feature,
+                log=name,
+                until=describe_position(name, position).until,
+                sessions=position.over - task.position.over,
+                differences=measuring.counts(),
+                open=reading.fates[Fate.OPEN],
+                late=position.late - task.position.late,
+            )
+    raise SystemFailed(f"{path}: others read the same log for the same trial all the time; try again")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One reading of a log."""
+
+    store: Store
+    task: LogTask
+    golden: GoldenSet | None
+    now: float
+    fates: Counter[Fate] = field(default_factory=Counter)
+    unreadable: int = 0
+
+    def run(self) -> tuple[LogPosition, Measuring]:
+        """Return how far the log is read now, and what its sessions say."""
+        plan, before = self.task.plan, self.task.position
+        log = LogSessions(self.store)
+        keys = log.last_keys()
+        window = Window(since=self.task.started, before=before.until, until=max(self.now, before.until), idle=plan.idle)
+        measuring = Measuring(plan, self.golden, before.waiting)
+        evidence = list(self._read(log, keys, window, measuring.measures))
+        for own in sorted(evidence, key=lambda own: own.end):
+            measuring.add(own)
+        measuring.score()
+        position = LogPosition(
+            until=window.until,
+            keys=keys,
+            waiting=measuring.blocks.waiting,
+            over=before.over + len(evidence),
+            late=before.late + self.fates[Fate.LATE],
+            mixed=before.mixed + sum(own.mixed for own in evidence),
+            before=before.before + self.fates[Fate.BEFORE],
+            unreadable=before.unreadable + self.unreadable,
+        )
+        return position, measuring
+
+    def _read(self, log: LogSessions, keys: Keys, window: Window, measures: Sequence[str]) -> Iterator[Evidence]:
+        """Yield what each session says that is over and was not measured before."""
+        plan, old = self.task.plan, self.task.position.keys
+        read, counts = _choose(plan, measures)
+        span = window.since, window.before - window.idle, window.until - window.idle
+        for session in log.find(old, span, plan.feature if plan.source == "judgments" else ""):
+            records = _load(log, plan, session, old, keys)
+            if not any(counts(own.record) for own in records):
+                continue
+            fate, first = window.judge(records, counts)
+            if fate is not Fate.BEFORE or all(own.new for own in records):  # counted once
+                self.fates[fate] += 1
+            if fate is Fate.OVER and any(counts(own.record) for own in first):
+                try:
+                    yield read([own.record for own in first])
+                except Unreadable:
+                    self.unreadable += 1
+
+
+def find_variants(plan: TrialPlan) -> tuple[str, str]:
+    """Return the names of the control and the treatment; a log can compare two."""
+    others = [name for name in plan.planned if name != CONTROL]
+    if CONTROL not in plan.planned or len(others) != 1:
+        raise UsageError(f"a log compares {CONTROL!r} with one other variant, and not {', '.join(plan.planned)}")
+    return CONTROL, others[0]
+
+
+def _choose(
+    plan: TrialPlan, measures: Sequence[str]
+) -> tuple[Callable[[Sequence[Any]], Evidence], Callable[[object], bool]]:
+    """Return what reads a session, and what tells whether a record of it counts."""
+    control, treatment = find_variants(plan)
+    if plan.source == "sessions":
+        return lambda records: read_arms(records, plan, measures), lambda record: is_assigned(record, plan)
+    if plan.source == "interleaving":
+        return (
+            lambda records: read_teams(records, plan, control, treatment),
+            lambda record: is_interleaved(record, plan),
+        )
+    if plan.source == "judgments":
+        return lambda records: read_shadows(records, control, treatment), lambda _: True
+    raise UsageError(f"a trial by {plan.source} on the control's list is unfair to what was not in it: nothing is "
+                     "taken from a log; start one with the source 'interleaving' or 'sessions'")  # fmt: skip
+
+
+def _load(log: LogSessions, plan: TrialPlan, session: str, old: Keys, last: Keys) -> list[Arrived[Any]]:
+    """Return the records of a session that had arrived when the reading began, in the order of time."""
+    if plan.source == "judgments":
+        return list(_arrive(log.shadow_runs(plan.feature, session), old[2], last[2]))
+    queries = _arrive(log.queries(session), old[0], last[0])
+    events = _arrive(log.events(session), old[1], last[1])
+    return sorted((*queries, *events), key=lambda own: (own.time, own.record.id))
+
+
+def _arrive(rows: Iterable[tuple[int, Any]], old: int, last: int) -> Iterator[Arrived[Any]]:
+    for key, record in rows:
+        if key <= last:
+            yield Arrived(record.time, key > old, record)

@@ -1,0 +1,143 @@
+"""What the sessions of a log say about two systems, by the source of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from karat.core import document_of
+from karat.feedback._rebuild import rebuild_sessions
+from karat.feedback._sessions import AskedQuery, Session
+from karat.feedback.trials._outcomes import measure_behaviour
+from karat.online import LoggedEvent, LoggedQuery, Record
+from karat.online.interleaving import TEAMS, Interleaved, compare_session
+from karat.online.shadow import AnsweredQuery, LoggedShadow
+from karat.online.trials import TrialPlan, is_behavioural
+
+_TREATMENT_FAILED = ("failed", "timeout", "breaker open", "no worker")
+"""Calls that the treatment should have answered; a list of nothing stands for each."""
+
+
+class Unreadable(Exception):
+    """Variants of a session that make no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one session says. Lists stand for scores, so that all sessions are scored at once."""
+
+    end: float
+    variant: str = ""
+    """The variant that it got first; empty where every session sees both."""
+    mixed: bool = False
+    values: Mapping[str, float] = field(default_factory=dict)
+    """By measure: what it came to, or the difference where it saw both."""
+    lists: Mapping[str, Sequence[AnsweredQuery]] = field(default_factory=dict)
+    """By variant, what it was answered."""
+    latencies: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+def read_arms(records: Sequence[Record], plan: TrialPlan, measures: Iterable[str]) -> Evidence:
+    """Return what a session says that got one of the variants."""
+    (session,) = _rebuild(records)
+    arms = [arm for asked in session.queries if (arm := _find_arm(asked.query, plan)) is not None]
+    return replace(describe_session(session, arms[0], measures), end=records[-1].time, mixed=len(set(arms)) > 1)
+
+
+def describe_session(session: Session, variant: str, measures: Iterable[str]) -> Evidence:
+    """Return what a session came to, which got a variant."""
+    queries = [asked.query for asked in session.queries]
+    return Evidence(
+        end=session.start + session.seconds,
+        variant=variant,
+        values=measure_behaviour(session, filter(is_behavioural, measures)),
+        lists={variant: [_to_answered(query) for query in queries]},
+        latencies={variant: [query.latency for query in queries if query.latency is not None]},
+    )
+
+
+def is_assigned(record: object, plan: TrialPlan) -> bool:
+    """Return whether a record says which variant a session got."""
+    return isinstance(record, LoggedQuery) and plan.feature in record.flags
+
+
+def _find_arm(query: LoggedQuery, plan: TrialPlan) -> str | None:
+    arm = query.flags.get(plan.feature)
+    if arm is None or arm in plan.planned:
+        return arm
+    raise Unreadable
+
+
+def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatment: str) -> Evidence:
+    """Return what a session says that saw both systems in one list."""
+    (session,) = _rebuild(records)
+    noted = [(asked, _find_teams(asked.query, plan.feature)) for asked in session.queries]
+    shown = [(asked, teams) for asked, teams in noted if teams is not None]
+    pages = [_to_page(asked, teams, (control, treatment)) for asked, teams in shown]
+    queries = [asked.query for asked, _ in shown]
+    return Evidence(
+        end=records[-1].time,
+        values={plan.measure: compare_session(pages, treatment, control)},
+        lists={name: [_to_channel(query, name) for query in queries] for name in (control, treatment)},
+        latencies={
+            name: [query.stages[name] for query in queries if name in query.stages] for name in (control, treatment)
+        },
+    )
+
+
+def is_interleaved(record: object, plan: TrialPlan) -> bool:
+    """Return whether a record is a query with a list of both systems."""
+    return isinstance(record, LoggedQuery) and _find_teams(record, plan.feature) is not None
+
+
+def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[Interleaved, set[str]]:
+    documents = asked.query.documents
+    known = (None, *systems)
+    if not isinstance(teams, list) or len(teams) != len(documents) or any(team not in known for team in teams):
+        raise Unreadable
+    chosen = {*asked.read, *asked.reused, *asked.useful} - {*asked.not_useful}
+    return Interleaved(systems=systems, documents=documents, teams=tuple(teams)), chosen
+
+
+def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) -> Evidence:
+    """Return what a session says whose calls were answered by both systems, of which it saw the control."""
+    runs = [run for run in records if run.lists and run.status in ("answered", *_TREATMENT_FAILED)]
+    latencies = {
+        control: [run.control_latency for run in runs if run.control_latency is not None],
+        treatment: [run.treatment_latency for run in runs if run.treatment_latency is not None],
+    }
+    lists = {
+        control: [AnsweredQuery(text=run.text, documents=run.control[: run.k]) for run in runs],
+        treatment: [
+            AnsweredQuery(text=run.text, documents=run.treatment[: run.k], failed=run.status != "answered")
+            for run in runs
+        ],
+    }
+    return Evidence(end=records[-1].time, lists=lists, latencies=latencies)
+
+
+def _rebuild(records: Sequence[Record]) -> list[Session]:
+    queries = [record for record in records if isinstance(record, LoggedQuery)]
+    events = [record for record in records if isinstance(record, LoggedEvent)]
+    return list(rebuild_sessions(queries, events, idle=float("inf")))
+
+
+def _find_teams(query: LoggedQuery, feature: str) -> Any:
+    """Return whose each document is, in a list of a feature's trial; None in another list."""
+    noted = query.attributes.get(TEAMS)
+    return noted.get(feature) if isinstance(noted, Mapping) else None
+
+
+def _to_answered(query: LoggedQuery) -> AnsweredQuery:
+    return AnsweredQuery(text=query.text, documents=_once(query.documents), failed=bool(query.error))
+
+
+def _to_channel(query: LoggedQuery, name: str) -> AnsweredQuery:
+    """Return what one system found before the lists were put together."""
+    ids = query.channels.get(name, ())
+    return AnsweredQuery(text=query.text, documents=_once(map(document_of, ids)), failed=bool(query.error))
+
+
+def _once(documents: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(documents))

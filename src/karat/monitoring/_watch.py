@@ -1,0 +1,149 @@
+"""Watching: a look at live traffic, the alerts that it opens and closes, and what is sent about them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from karat.config import OnlineConfig
+from karat.monitoring._alerts import record_alerts
+from karat.monitoring._look import Look, Measured, look_at
+from karat.monitoring._rules import judge_alert, make_alert
+from karat.monitoring._times import format_time
+from karat.monitoring._traffic import missing
+from karat.monitoring._windows import Window
+from karat.online import check_health
+from karat.projects import Project
+from karat.schema import OnlineHealth
+from karat.schema.watch import WatchAlert, WatchReport, WatchValue, WatchWindow
+from karat.store import Store, open_store
+
+LOG = "log"
+"""The name under which the state of looks at a whole log is kept."""
+
+
+def watch(
+    store: str | os.PathLike[str] = "karat.db",
+    project: Project | None = None,
+    *,
+    config: OnlineConfig | None = None,
+    now: float | None = None,
+    record: bool = True,
+) -> WatchReport:
+    """Look at the live traffic of a log once, and open and close alerts.
+
+    ``project`` has the golden set, the documents and, unless ``config`` is given, the limits; without one they are the
+    defaults. ``now`` is the time of the look, in seconds since 1970. Without ``record`` nothing is changed. A log that
+    cannot be read raises :class:`karat.core.SystemFailed`, and one that is not there InputError.
+    """
+    chosen = config or (OnlineConfig() if project is None else project.config.online)
+    moment = time.time() if now is None else now
+    health = check_health(store)
+    dropped = sum(health.dropped.values())
+    if not Path(store).exists():
+        return _report(Look(windows=()), chosen, health, moment, {}, dropped)
+    with open_store(store) as opened:
+        look = look_at(opened, chosen, project, moment)
+        known = {row[1]: format_time(row[2]) for row in opened.alerts.list_open()}
+        report = _report(look, chosen, health, moment, known, dropped - _count_dropped(opened))
+    if not record:
+        return report
+    newest = look.measured[-1].window.start if look.measured else 0.0
+    return record_alerts(store, LOG, report, start=newest, now=moment, dropped=dropped)
+
+
+def _count_dropped(store: Store) -> int:
+    """Return how many records had been dropped at the last look."""
+    watched = store.alerts.watched(LOG)
+    return 0 if watched is None else int(watched[2])
+
+
+def _report(
+    look: Look, config: OnlineConfig, health: OnlineHealth, now: float, opened: Mapping[str, str], dropped: int
+) -> WatchReport:
+    reason = _find_reason(look, config, now)
+    alerts = tuple(_judge(look.measured, config, opened, reason, dropped))
+    firing = any(alert.state == "firing" or (alert.opened and alert.state != "fine") for alert in alerts)
+    unknown = any(alert.state == "not measurable" for alert in alerts)
+    shown = {measured.window: measured for measured in look.measured}
+    first = look.measured[0].window.start if look.measured else 0.0
+    windows = [_write_window(window, shown.get(window)) for window in look.windows if window.start >= first]
+    return WatchReport(
+        store=health.store,
+        time=format_time(now),
+        status="alert" if firing else "not measurable" if unknown else "fine",
+        window=_write_window(look.measured[-1].window, look.measured[-1]) if look.measured else None,
+        windows=tuple(windows[-2 * config.shown :]),
+        alerts=alerts,
+        off=tuple(name for name, limit in config.alerts.items() if not limit.on),
+        waiting=health.journal.waiting,
+        opened=(),
+        closed=(),
+        notes=tuple(_list_notes(health)),
+    )
+
+
+def _find_reason(look: Look, config: OnlineConfig, now: float) -> str:
+    """Return why nothing of the newest window can be said; empty if there is one."""
+    current = next((window for window in reversed(look.windows) if window.state == "open"), None)
+    has = "" if current is None else f"; the one since {format_time(current.start)} has {current.samples:,} queries"
+    if not look.measured:
+        least = f"{config.samples:,} queries in {config.minutes:g} minutes or more of one day"
+        return f"there is no complete window ({least}) in the last {config.history_hours:g} hours{has}"
+    end = look.measured[-1].window.end
+    if now - end > config.stale_minutes * 60:
+        return f"the newest complete window ended {(now - end) / 3600:.1f} hours ago, at {format_time(end)}{has}"
+    return ""
+
+
+def _judge(
+    measured: Sequence[Measured], config: OnlineConfig, opened: Mapping[str, str], reason: str, dropped: int
+) -> Iterator[WatchAlert]:
+    for name, limit in config.alerts.items():
+        if not limit.on:
+            continue
+        if name == "dropped":
+            count = max(dropped, 0)
+            value = WatchValue(value=float(count), n=count)
+            yield make_alert(
+                name, limit, value, "firing" if count > (limit.limit or 0) else "fine", opened=opened.get(name)
+            )
+        elif reason:
+            yield make_alert(name, limit, missing(reason), "not measurable", opened=opened.get(name))
+        else:
+            windows = [(seen.window, seen.signals[name]) for seen in measured]
+            yield judge_alert(name, limit, windows, opened.get(name))
+
+
+def _write_window(window: Window, measured: Measured | None) -> WatchWindow:
+    return WatchWindow(
+        start=format_time(window.start),
+        end=format_time(window.end),
+        samples=window.samples,
+        state=window.state,
+        signals={} if measured is None else measured.signals,
+    )
+
+
+def _list_notes(health: OnlineHealth) -> Iterator[str]:
+    if health.journal.waiting:
+        yield (
+            f"{health.journal.waiting:,} records wait in the journal, and are not looked at: "
+            "karat online ingest brings them in"
+        )
+    if health.damages or health.journal.damages:
+        yield "parts of the journal cannot be read: see karat online health"
+
+
+def exit_code(report: WatchReport) -> int:
+    """Return the exit code of a look: 0 fine, 1 an alert, 4 not measurable."""
+    return {"fine": 0, "alert": 1, "not measurable": 4}[report.status]
+
+
+def add_notes(report: WatchReport, notes: Sequence[str]) -> WatchReport:
+    """Return a report with more notes."""
+    return structs.replace(report, notes=(*report.notes, *notes))

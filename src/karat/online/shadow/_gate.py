@@ -1,0 +1,100 @@
+"""The gate on mirrored questions: the live system is the baseline, and the one in its shadow the candidate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from karat.core import Citation, GoldenSet, Hit, InputError, Run, Span
+from karat.evaluation import score_run
+from karat.gate import Baseline
+from karat.golden import identify
+from karat.online import read_log
+from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, LoggedShadow, MirroredAnswer, MirroredPart
+from karat.online.answers import GivenAnswer, make_live_run
+from karat.online.shadow._report import choose_feature
+from karat.projects import GateResult, Project, gate_evaluation, project_policy
+
+POLICY = "blocks"
+_COUNTED = (ANSWERED, FAILED, TIMEOUT)
+
+
+def gate_shadow(
+    store: str | os.PathLike[str],
+    project: Project,
+    feature: str = "",
+    *,
+    policy: str | None = None,
+    since: float | None = None,
+    until: float | None = None,
+    seed: int = 0,
+) -> GateResult:
+    """Return the decision on the treatment of a shadow, over the mirrored questions that a project's set has.
+
+    The control's answers to the same questions are the baseline. The policy is that for a canary (``blocks``), unless
+    another one is named. A treatment that failed has failed the question; a call that it was not asked is left out.
+    """
+    chosen = project_policy(project, policy or POLICY)
+    with read_log(store) as log:
+        name = choose_feature(feature, log.shadow_features(), os.fspath(store))
+        runs = [run for run in log.shadow_runs(name, since, until) if run.lists and run.status in _COUNTED]
+    golden, control, treatment = _make_runs(project.golden, runs, os.fspath(store), name)
+    own = replace(project, golden=golden)
+    measures = tuple(dict.fromkeys((*chosen.measures, *project.config.eval.measures)))
+    before, after = (score_run(golden, run, measures, **project.scoring) for run in (control, treatment))
+    return gate_evaluation(own, after, chosen, Baseline(evaluation=before), seed=seed)
+
+
+def _make_runs(golden: GoldenSet, runs: Sequence[LoggedShadow], store: str, feature: str) -> tuple[GoldenSet, Run, Run]:
+    """Return the set with the questions that were mirrored, and the runs of the control and the treatment."""
+    k = max((run.k for run in runs), default=1)
+    control = make_live_run(golden, [_read_side(run, 0) for run in runs], f"{feature} control", k=k)
+    treatment = make_live_run(golden, [_read_side(run, 1) for run in runs], feature, k=k)
+    if control is None or treatment is None:
+        hint = "replay it: karat shadow replay --golden SET, or wait for people to ask what the set asks"
+        raise InputError(
+            f"no shadow run of {feature!r} asks a question of {golden.name} in the same words", source=store, hint=hint
+        )
+    made_on = identify(control.golden)
+    own, other = (
+        replace(live.run, provenance=replace(live.run.provenance, golden=made_on)) for live in (control, treatment)
+    )
+    return control.golden, own, other
+
+
+def _read_side(run: LoggedShadow, side: int) -> GivenAnswer:
+    """Return what the control (0) or the treatment (1) returned in a shadow run."""
+    latency = (run.control_latency, run.treatment_latency)[side]
+    if side and run.status != ANSWERED:
+        return GivenAnswer(text=run.text, error=run.error or run.status, latency=latency)
+    answer = run.answers[side]
+    if answer is None:
+        documents = (run.control, run.treatment)[side][: run.k]
+        hits = tuple(Hit(name, float(len(documents) - rank)) for rank, name in enumerate(documents))
+        return GivenAnswer(text=run.text, hits=hits, latency=latency)
+    return read_answer(run.text, answer, latency)
+
+
+def read_answer(text: str, answer: MirroredAnswer, latency: float | None) -> GivenAnswer:
+    """Return an answer as it was given, with hits in the order of their ranks."""
+    hits = [_make_hit(part, float(len(answer.hits) - rank)) for rank, part in enumerate(answer.hits)]
+    citations = [
+        Citation(part.id, part.document, _make_span(part), part.section, part.block) for part in answer.citations
+    ]
+    return GivenAnswer(
+        text=text,
+        hits=tuple(hits),
+        answer=answer.text,
+        citations=tuple(citations),
+        refused=answer.refused,
+        latency=latency,
+    )
+
+
+def _make_hit(part: MirroredPart, score: float) -> Hit:
+    return Hit(part.id, score, part.document, _make_span(part), section=part.section, block=part.block)
+
+
+def _make_span(part: MirroredPart) -> Span | None:
+    return None if part.span is None else Span(*part.span)

@@ -1,0 +1,68 @@
+"""What a trial takes from a log: exactly once, whoever reads it, and however often."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import time
+
+import msgspec
+
+from karat.online.trials._observations import Observations
+from karat.online.trials._plan import TrialPlan
+from karat.online.trials._position import LOG, ORIGIN, LogPosition, decode_position
+from karat.online.trials._trial import find_trial
+from karat.store import Store, open_store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTask:
+    """What is to be read: the trial, and how far its log was read."""
+
+    plan: TrialPlan
+    started: float
+    trial: int
+    version: int
+    """Of the position; 0 if the log was never read."""
+    position: LogPosition
+
+
+def open_task(path: str | os.PathLike[str], feature: str, log: str) -> LogTask:
+    """Return what a running trial has to read of a log, which is named by the id of its store."""
+    with open_store(path) as store:
+        trial = find_trial(store, feature, running=True)
+        version, position = _find_position(store, trial.key, log, trial.started)
+        return LogTask(plan=trial.plan, started=trial.started, trial=trial.key, version=version, position=position)
+
+
+def add_from_log(
+    path: str | os.PathLike[str],
+    feature: str,
+    log: str,
+    task: LogTask,
+    position: LogPosition,
+    seen: Mapping[int, Observations],
+) -> bool:
+    """Add what was measured, by hour, and how far the log was read; return False if somebody else did so meanwhile."""
+    with open_store(path, write=True) as store, store.transaction():
+        trial = find_trial(store, feature, running=True)
+        now = time()
+        state = msgspec.json.encode(position).decode()
+        if trial.key != task.trial or not store.trials.set_log(trial.key, log, task.version, state, now):
+            return False
+        counts = list(_list_counts(task.plan, seen))
+        if counts:
+            store.trials.add_batch(trial.key, f"{LOG}:{log}:{task.version + 1}", now, LOG, counts)
+        return True
+
+
+def _list_counts(plan: TrialPlan, seen: Mapping[int, Observations]) -> Iterable[tuple[str, int, float, int]]:
+    for hour, own in seen.items():
+        yield from own.series(hour)
+        yield ORIGIN + LOG, 0, 0.0, own.tally(plan.measure).n
+
+
+def _find_position(store: Store, trial: int, log: str, started: float) -> tuple[int, LogPosition]:
+    row = store.trials.logs(trial).get(log)
+    return (0, LogPosition(until=started)) if row is None else (int(row[0]), decode_position(row[1], store))

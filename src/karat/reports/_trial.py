@@ -1,0 +1,208 @@
+"""A trial over time: a picture of its confidence sequence and its evidence, as SVG and in one HTML page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from karat.reports._page import render_page, render_section
+from karat.schema.trials import TrialMeasure, TrialPoint, TrialReport, TrialStatus
+
+_WIDTH, _LEFT, _RIGHT = 480, 64, 464
+_FIRST, _SECOND, _HEIGHT = (56, 196), (262, 402), 450
+"""The tops and bottoms of both plots, and the height of the picture."""
+_STYLE = """\
+text{font:12px system-ui,sans-serif;fill:#1b1d21}.strong{font-weight:600;font-size:13px}.quiet{fill:#5b606a}
+.ground{fill:#fff}.rule{stroke:#dfdfda;fill:none}.limit{stroke:#805300;stroke-dasharray:4 3;fill:none}
+.band{fill:#1d5bc4;fill-opacity:.16}.mean,.better{stroke:#1d5bc4}.worse{stroke:#b3261e}.below{stroke:#805300}
+.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.t-better{fill:#1d5bc4}.t-worse{fill:#b3261e}.t-below{fill:#805300}
+@media(prefers-color-scheme:dark){text{fill:#e9eaec}.quiet{fill:#a3aab5}.ground{fill:#181b20}.rule{stroke:#2f343c}
+.limit{stroke:#efc06b}.band{fill:#8ab4f8;fill-opacity:.2}.mean,.better{stroke:#8ab4f8}.worse{stroke:#ff9e94}
+.below{stroke:#efc06b}.t-better{fill:#8ab4f8}.t-worse{fill:#ff9e94}.t-below{fill:#efc06b}}"""
+_CAP = math.log(1e6)
+"""Evidence of a million to one and more is drawn at the upper edge."""
+
+Scale = Callable[[float], float]
+
+
+def render_trial_html(report: TrialReport) -> str:
+    """Return a trial as one HTML page that opens offline. Nothing in it can act as markup, and no script may run."""
+    status = report.status
+    return render_page(
+        f"Trial {status.number} of {status.feature}",
+        f"{status.feature}, trial {status.number}: {status.status}",
+        f"{status.decision}: {status.reason}.",
+        _list_facts(status),
+        _list_notes(status),
+        _list_sections(report),
+    )
+
+
+def render_trial_svg(report: TrialReport) -> str:
+    """Return the picture of a trial: the mean difference with its confidence sequence, and the evidence, over time.
+
+    It loads nothing, follows light and dark mode, and says in words what it shows.
+    """
+    status = report.status
+    title = f"{status.feature}, trial {status.number}: {report.measure}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="trial-title" aria-describedby="trial-about">',
+        f'<title id="trial-title">{_text(title)}</title>',
+        f'<desc id="trial-about">{_text(describe_trial(report))}</desc>',
+        f"<style>{_STYLE}</style>",
+        f'<rect class="ground" width="{_WIDTH}" height="{_HEIGHT}"/>',
+        _words(16, 24, title, "strong", 60),
+    ]
+    if report.points:
+        parts += [*_draw_means(report), *_draw_evidence(report)]
+    else:
+        parts.append(_words(16, 60, "Nothing was measured yet.", "quiet"))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def describe_trial(report: TrialReport) -> str:
+    """Return in words what the picture shows."""
+    if not report.points:
+        return "Nothing was measured yet."
+    last = report.points[-1]
+    return (
+        f"After {last.n:,} differences the mean is {last.mean:+.4f}, between {last.low:+.4f} and {last.high:+.4f} at "
+        f"any number of looks. The evidence that the treatment is better is {format_odds(last.log_better)}, that it is "
+        f"worse {format_odds(last.log_worse)}; {format_odds(report.enough)} is enough."
+    )
+
+
+def format_odds(log_evidence: float) -> str:
+    """Return evidence as odds.
+
+    >>> format_odds(0.0), format_odds(3.0), format_odds(7.1), format_odds(50.0)
+    ('1:1', '20.1:1', '1,212:1', 'over 1,000,000:1')
+    """
+    if log_evidence > _CAP:
+        return "over 1,000,000:1"
+    odds = math.exp(log_evidence)
+    return f"{odds:,.0f}:1" if odds >= 100 else f"{odds:.3g}:1"
+
+
+def _draw_means(report: TrialReport) -> Iterator[str]:
+    points = report.points
+    reach = max(0.02, report.effect, *(abs(end) for point in points[-1:] for end in (point.low, point.high))) * 1.6
+    x, y = _across(points), _scale(-reach, reach, _FIRST)
+    upper = [(x(place), y(point.high)) for place, point in enumerate(points)]
+    lower = [(x(place), y(point.low)) for place, point in enumerate(points)]
+    yield _words(16, 44, "mean difference, and where it can be at any number of looks", "quiet", 66)
+    yield f'<path class="band" d="{_path([*upper, *reversed(lower)])}Z"/>'
+    for value, kind in ((-reach, "rule"), (0.0, "rule"), (reach, "rule"), (report.effect, "limit")):
+        yield f'<path class="{kind}" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
+        if value != report.effect:
+            yield _words(16, y(value) + 4, f"{value:+.2f}" if value else "0", "quiet")
+    yield _words(_LEFT + 4, y(report.effect) - 4, f"smallest effect {report.effect:g}", "t-below")
+    yield f'<path class="line mean" d="{_path([(x(i), y(point.mean)) for i, point in enumerate(points)])}"/>'
+    yield from _draw_times(points, _FIRST[1])
+
+
+def _draw_evidence(report: TrialReport) -> Iterator[str]:
+    points = report.points
+    series = {
+        "better": [point.log_better for point in points],
+        "worse": [point.log_worse for point in points],
+        "below": [point.log_below_effect for point in points],
+    }
+    top = min(max(report.enough, *(value for own in series.values() for value in own)) * 1.1, _CAP)
+    x, y = _across(points), _scale(-math.log(100), top, _SECOND)
+    yield _words(16, _SECOND[0] - 14, "evidence, as odds on a scale of logarithms", "quiet")
+    for value in (0.0, report.enough):
+        kind = "limit" if value else "rule"
+        yield f'<path class="{kind}" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
+        yield _words(16, y(value) + 4, format_odds(value), "quiet")
+    for name, values in series.items():
+        line = _path([(x(place), y(value)) for place, value in enumerate(values)])
+        yield f'<path class="line {name}" d="{line}"/>'
+    yield from _draw_times(points, _SECOND[1])
+    legend = (("better", "better"), ("worse", "worse"), ("below", f"not better by {report.effect:g}"))
+    for place, (name, label) in enumerate(legend):
+        yield _words(_LEFT + place * 80, _HEIGHT - 10, f"— {label}", f"t-{name}")
+
+
+def _draw_times(points: Sequence[TrialPoint], bottom: float) -> Iterator[str]:
+    """Yield when the first and the last point are, and after how many differences."""
+    first, last = points[0], points[-1]
+    yield f'<path class="rule" d="M{_LEFT} {bottom}H{_RIGHT}"/>'
+    yield _words(_LEFT, bottom + 16, f"{first.time[:10]}, {first.n:,}", "quiet")
+    if len(points) > 1:
+        label = f"{last.time[:10]}, {last.n:,}"
+        yield f'<text class="quiet" text-anchor="end" x="{_RIGHT}" y="{bottom + 16}">{_text(label)}</text>'
+
+
+def _across(points: Sequence[TrialPoint]) -> Callable[[int], float]:
+    """Return the place of a point, by how many differences there were."""
+    first, last = points[0].n, points[-1].n
+    span = max(last - first, 1)
+    return lambda place: _LEFT + (_RIGHT - _LEFT) * (points[place].n - first) / span
+
+
+def _scale(low: float, high: float, ends: tuple[int, int]) -> Scale:
+    """Return the height of a value; what is beyond the scale stands at its edge."""
+    top, bottom = ends
+    return lambda value: bottom - (bottom - top) * (min(max(value, low), high) - low) / (high - low)
+
+
+def _path(places: Iterable[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+
+
+def _words(x: float, y: float, text: str, kind: str, most: int = 70) -> str:
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    return f'<text class="{kind}" x="{x:g}" y="{y:.1f}">{_text(short)}</text>'
+
+
+def _text(text: str) -> str:
+    """Return text that is valid in XML: a character that cannot be printed becomes U+FFFD."""
+    return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text))
+
+
+def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
+    yield "Differences", f"{status.samples:,}"
+    for variant, units in status.units.items():
+        yield f"Sessions, {variant}", f"{units:,}"
+    yield "Looked at", f"{status.looks:,} times: that changes nothing"
+    if status.read_out is not None:
+        shown = status.read_out
+        yield "Wins, ties, losses", f"{shown.wins:,}, {shown.ties:,}, {shown.losses:,}"
+        yield "P(better), never decisive", f"{shown.probability_better:.3f}"
+
+
+def _list_notes(status: TrialStatus) -> list[str]:
+    notes = [
+        f"Log {log.log[:8]}: {log.late:,} sessions went on after they were measured." for log in status.logs if log.late
+    ]
+    if status.not_from_log:
+        share = f"{status.not_from_log:,} of {status.samples:,}"
+        notes.append(f"{share} differences are not from the log: nothing has checked them.")
+    return notes
+
+
+def _list_sections(report: TrialReport) -> Iterator[str]:
+    status = report.status
+    picture = base64.b64encode(render_trial_svg(report).encode()).decode()
+    words = html.escape(describe_trial(report))
+    yield (
+        f'<section><h2>Over time</h2><p class="caption">{words}</p>'
+        f'<img class="picture" src="data:image/svg+xml;base64,{picture}" alt="{words}"></section>'
+    )
+    head = ("measure", "differences", "mean", "interval at any look", "better", "worse")
+    yield render_section("Measures", head, map(_row_measure, status.measures), ("measure",))
+    rows = [("met" if own.met else "not met", own.name, own.detail) for own in status.conditions]
+    yield render_section("Conditions of graduation", ("", "condition", ""), rows)
+    moves = [(own.time, f"{own.before} to {own.after}", own.author, own.reason) for own in report.transitions]
+    yield render_section("Decisions", ("time", "", "by", "why"), moves)
+
+
+def _row_measure(measure: TrialMeasure) -> tuple[str, ...]:
+    name = measure.measure + (" (guardrail)" if measure.guardrail else "")
+    mean = "-" if measure.mean is None else f"{measure.mean:+.4f}"
+    interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
+    return name, f"{measure.n:,}", mean, interval, format_odds(measure.log_better), format_odds(measure.log_worse)

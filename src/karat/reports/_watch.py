@@ -1,0 +1,149 @@
+"""The reports on watching: their sentences and tables, for the terminal and as HTML pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from karat.reports._page import render_page, render_section
+from karat.reports._words import count
+from karat.schema.watch import CanaryReport, CanaryRule, WatchAlert, WatchReport, WatchWindow
+
+_STATES = {"fine": "fine", "firing": "ALERT", "not measurable": "not measurable"}
+_CLASSES = {"fine": "pass", "alert": "fail", "not measurable": "inconclusive"}
+_DECISIONS = {"promote": "pass", "done": "pass", "roll back": "fail", "hold": "inconclusive", "off": "inconclusive"}
+_COUNTS = ("index", "normaliser", "dropped")
+_ORDER = ("firing", "not measurable", "fine")
+_SHORT = {
+    "coverage": "coverage", "citation": "citation", "delta_s_p90": "delta-S p90", "delta_s_median": "delta-S median",
+    "divergent": "divergent", "rank_similarity": "tau-b", "p95": "p95 rise", "errors": "errors",
+    "nothing_found": "nothing found", "asked_again": "asked again", "index": "other index",
+    "normaliser": "other normaliser",
+}  # fmt: skip
+
+
+class WatchTable(NamedTuple):
+    """A table of a report."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+_WORDS = ("alert", "is now", "state", "fires", "rule", "condition", "window")
+_WIDE = ("why",)
+
+
+def render_watch_html(report: WatchReport) -> str:
+    """Return the report as one HTML page that opens offline. Nothing in it can act as markup, and no script may run."""
+    facts = [("Store", report.store), ("As of", report.time)]
+    if report.window is not None:
+        facts.append(("Window", _span(report.window.start, report.window.end)))
+        facts.append(("Queries", f"{report.window.samples:,}"))
+    if report.off:
+        facts.append(("Switched off", ", ".join(report.off)))
+    return render_page(
+        "Live traffic",
+        {"fine": "Fine", "alert": "Alert", "not measurable": "Not measurable"}[report.status],
+        describe_watch(report),
+        facts,
+        report.notes,
+        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_watch_tables(report)),
+        state=_CLASSES[report.status],
+    )
+
+
+def describe_watch(report: WatchReport) -> str:
+    """Return the report in a sentence."""
+    firing = [alert for alert in report.alerts if alert.state == "firing"]
+    unknown = [alert for alert in report.alerts if alert.state == "not measurable"]
+    fine = len(report.alerts) - len(firing) - len(unknown)
+    parts = [f"{', '.join(alert.name for alert in firing)} {'fires' if len(firing) == 1 else 'fire'}"] if firing else []
+    parts += [f"{fine} of {count(len(report.alerts), 'alert')} {'is' if fine == 1 else 'are'} fine"]
+    if unknown:
+        parts.append(f"{len(unknown)} {'is' if len(unknown) == 1 else 'are'} not measurable")
+    return f"{report.store}, {report.time}: {'; '.join(parts)}."
+
+
+def list_watch_tables(report: WatchReport) -> Iterator[WatchTable]:
+    """Yield the tables of the report; one without rows has nothing to say."""
+    alerts = sorted(report.alerts, key=lambda alert: _ORDER.index(alert.state))
+    yield WatchTable(
+        "Alerts", ("alert", "state", "value", "fires", "n", "why"), [_row_alert(alert) for alert in alerts]
+    )
+    changes = [(name, "opened") for name in report.opened] + [(name, "closed") for name in report.closed]
+    yield WatchTable("What this look changed", ("alert", "is now"), changes)
+    names = [name for name in _SHORT if any(_has(window, name) for window in report.windows)]
+    head = ("window", "queries", *(_SHORT[name] for name in names))
+    yield WatchTable("Windows", head, [_row_window(window, names) for window in reversed(report.windows)])
+
+
+def _has(window: WatchWindow, name: str) -> bool:
+    return name in window.signals and window.signals[name].value is not None
+
+
+def _row_alert(alert: WatchAlert) -> tuple[str, ...]:
+    why = alert.reason or "; ".join(alert.evidence)
+    state = _STATES[alert.state]
+    if alert.opened and alert.state != "firing":
+        state = f"{state}, open since {alert.opened}"
+    elif alert.opened:
+        state = f"{state} since {alert.opened}"
+    return alert.name, state, _number(alert.value, alert.name), alert.rule, f"{alert.n:,}", why
+
+
+def _row_window(window: WatchWindow, names: Sequence[str]) -> tuple[str, ...]:
+    state = "" if window.state == "complete" else f" ({window.state})"
+    values = (_number(window.signals[name].value, name) if name in window.signals else "-" for name in names)
+    return f"{_span(window.start, window.end)}{state}", f"{window.samples:,}", *values
+
+
+def _span(start: str, end: str) -> str:
+    """Return a span of time in one day as people read it.
+
+    >>> _span("2026-11-18T01:05:00Z", "2026-11-18T01:10:00Z")
+    '2026-11-18 01:05 to 01:10'
+    """
+    return f"{start[:10]} {start[11:16]} to {end[11:16]}"
+
+
+def _number(value: float | None, name: str = "") -> str:
+    return "-" if value is None else f"{value:,.0f}" if name in _COUNTS else f"{value:.3f}"
+
+
+def render_canary_html(report: CanaryReport) -> str:
+    """Return a decision on a canary as one HTML page, like :func:`render_watch_html`."""
+    facts = [("Store", report.store), ("As of", report.time), ("Share now", f"{report.percent:g} %")]
+    facts.append(("Flag", f"version {report.version}, {'changed' if report.applied else 'not changed'}"))
+    return render_page(
+        f"Canary {report.flag}",
+        f"{report.flag}: {report.decision}",
+        describe_canary(report),
+        facts,
+        report.notes,
+        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_canary_tables(report)),
+        state=_DECISIONS[report.decision],
+    )
+
+
+def describe_canary(report: CanaryReport) -> str:
+    """Return a decision on a canary in a sentence."""
+    step = {"promote": f" to {report.next:g} %", "roll back": " to 0 %"}.get(report.decision, "")
+    done = "" if not step else " (done)" if report.applied else " (not applied)"
+    return f"{report.flag} at {report.percent:g} %: {report.decision}{step}{done}; {report.reason}"
+
+
+def list_canary_tables(report: CanaryReport) -> Iterator[WatchTable]:
+    """Yield a table for each window of a canary, the newest first."""
+    for window in reversed(report.windows):
+        sizes = f"{window.samples:,} queries with it, {window.live:,} without"
+        title = f"{_span(window.start, window.end)}: {_STATES[window.state]}, {sizes}"
+        rules = sorted(window.rules, key=lambda rule: _ORDER.index(rule.state))
+        yield WatchTable(
+            title, ("rule", "state", "canary", "beside", "condition", "why"), [_row_rule(rule) for rule in rules]
+        )
+
+
+def _row_rule(rule: CanaryRule) -> tuple[str, ...]:
+    state = "not met" if rule.kind == "step" and rule.state == "firing" else _STATES[rule.state]
+    return rule.name, state, _number(rule.canary, rule.name), _number(rule.live), rule.rule, rule.reason

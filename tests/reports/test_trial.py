@@ -1,0 +1,106 @@
+"""A trial over time: the points that are drawn, the picture, and the page in a browser."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from karat.online.trials import Observations, TrialPlan, record_batch, report_trial, start_trial, stop_trial
+from karat.online.trials._points import trace_trial
+from karat.reports import render_trial_html, render_trial_svg
+from karat.schema.trials import TrialReport
+from karat.stats.sequential import StoppingRule, Tally, assess
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NASTY = '<script>alert(1)</script>"&\x1b[31m'
+FEATURE = "rerank" + "-and-a-very-long-name" * 4
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_points_are_what_was_known_after_each_hour() -> None:
+    """Each is the assessment of all that had been measured by then; of very many hours 200 stand, with the last."""
+    rows = [(hour, value, count) for hour in range(1000) for value, count in ((-0.5, 1), (0.5, 2), (0.0, 3))]
+    points = trace_trial(rows, StoppingRule())
+    assert len(points) == 200
+    assert (points[-1].n, points[-1].time) == (6000, "1970-02-11T16:00:00.000000Z")
+    for point in points[::50]:
+        hours = point.n // 6
+        look = assess(Tally.from_counts({-0.5: hours, 0.5: 2 * hours, 0.0: 3 * hours}))
+        assert (point.mean, point.low, point.log_better) == (look.mean, look.low, look.log_better)
+    assert trace_trial([], StoppingRule()) == ()
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrialReport:
+    """A trial of 30 hours, stopped by somebody with a nasty name."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature=FEATURE), now=1e9)
+    for hour in range(30):
+        monkeypatch.setattr("karat.online.trials._trial.time.time", lambda hour=hour: 1e9 + 3600 * hour)
+        record_batch(path, FEATURE, f"b{hour}", Observations(differences={"RR@10": Tally.of([0.5, 0, 0, -0.25, 0.5])}))
+    stop_trial(path, FEATURE, author=NASTY, reason=NASTY)
+    return report_trial(path, FEATURE)
+
+
+def test_the_picture(report: TrialReport) -> None:
+    """Well-formed; its lines end where the last point is, and it says in words what it shows."""
+    root = ElementTree.fromstring(render_trial_svg(report))
+    lines = {path.get("class"): path.get("d") or "" for path in root.iter(f"{SVG}path")}
+    assert {"band", "line mean", "line better", "line worse", "line below", "limit"} <= lines.keys()
+    assert lines["line mean"].count("L") == 29
+    last, limit = report.points[-1], report.enough
+    assert (last.log_better > limit) == (_last_height(lines["line better"]) < _height_of(lines["limit"]))
+    assert _last_height(lines["line worse"]) > _height_of(lines["limit"])
+    about = root.findtext(f"{SVG}desc") or ""
+    assert about.startswith("After 150 differences the mean is +0.1500, between +0.")
+    assert "20:1 is enough" in about
+
+
+def _last_height(line: str) -> float:
+    return float(line.split()[-1])
+
+
+def _height_of(line: str) -> float:
+    match = re.fullmatch(r"M\d+ ([\d.]+)H\d+", line)
+    assert match
+    return float(match[1])
+
+
+def test_a_picture_of_nothing_and_of_one_hour(tmp_path: Path) -> None:
+    """Nothing is divided by nothing."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature="a"))
+    assert "Nothing was measured yet." in render_trial_svg(report_trial(path, "a"))
+    record_batch(path, "a", "b", Observations(differences={"RR@10": Tally.of([1.0])}))
+    drawn = render_trial_svg(report_trial(path, "a"))
+    assert "nan" not in drawn.lower()
+    assert math.isfinite(_last_height(ElementTree.fromstring(drawn).findall(f"{SVG}path")[-2].get("d") or ""))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_on_a_telephone(report: TrialReport, browser: Browser, tmp_path: Path, scheme: str) -> None:
+    """Nothing is wider than 390 pixels, no text acts as markup, nothing is loaded, and the picture is drawn."""
+    text = render_trial_html(report)
+    assert "<script" not in text
+    assert "\x1b" not in text
+    (tmp_path / "trial.html").write_text(text)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("request", lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url))
+    page.goto((tmp_path / "trial.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.querySelector('img.picture').naturalWidth") == 480
+    assert page.evaluate("document.querySelector('img.picture').clientWidth") <= 390
+    assert "not from the log" in page.inner_text("main")
+    assert NASTY[:8] in page.inner_text("main")
+    assert problems == []
+    context.close()
