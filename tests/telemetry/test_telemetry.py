@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from in_process import run_karat
-from karat.config import TelemetryConfig, read_config
-from karat.core import InputError
+from karat.config import Settings, TelemetryConfig, read_config
+from karat.core import InputError, Origin
+from karat.evaluation import score_run
+from karat.gate import Baseline
+from karat.projects import describe_finished, gate_run, open_project
+from karat.runs import make_run
 from karat.telemetry import AskedQuery, Destination, FinishedRun, Regression, find_destination, send_run
 from telemetry.sink import Sink, attributes, collecting
 
@@ -289,3 +293,34 @@ def test_without_an_endpoint_nothing_is_imported(tmp_path: Path) -> None:
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert process.returncode == 0, process.stderr
+
+
+def test_a_gated_run_has_its_differences_and_reasons(tmp_path: Path) -> None:
+    """With a baseline the deltas are sent; a query without a value says why, and a run without a time begins now."""
+    folder = make_project(tmp_path)
+    with (folder / "queries.jsonl").open("a") as file:
+        file.write('{"id": "q3", "text": "Is there a helipad?", "answerable": false}\n')
+    project = open_project(folder)
+    good = make_run(project.golden, lambda query, k: ["pool" if "pool" in query else "wifi"], Settings(k=5))
+    first = score_run(project.golden, good, ["R@5"])
+    poor = make_run(project.golden, lambda query, k: ["pool"], Settings(k=5))
+    result = gate_run(project, poor, baseline=Baseline(evaluation=first))
+    finished = describe_finished(project, result, "run-1")
+    assert finished.regression is not None
+    assert finished.regression.deltas["R@5"] == pytest.approx(-0.5)
+    assert finished.queries[2].missing["R@5"]
+    assert "R@5" not in finished.queries[2].scores
+    undated = replace(first, provenance=replace(first.provenance, origin=Origin()))
+    assert describe_finished(project, undated, "run-2").begun > finished.begun - 60
+    alone = gate_run(project, poor, alone=True)
+    assert describe_finished(project, alone, "run-3").regression is None
+
+
+def test_without_the_extra_a_note_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And whatever the SDK raises is a note, too."""
+    destination = Destination(urls={"traces": "http://127.0.0.1:9/v1/traces"}, timeout=20)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "opentelemetry.sdk", None)
+        assert "needs karat's extra otel" in send_run(RUN, destination).finish()
+    broken = replace(RUN, begun=float("nan"))
+    assert "ValueError" in send_run(broken, destination).finish()

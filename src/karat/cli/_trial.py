@@ -97,6 +97,7 @@ def _plan_from_log(
 @click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
 @click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
 @click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
+@click.option("--sigma", type=click.FloatRange(min=0, min_open=True), help="Show Wald's test for this deviation, too.")
 @click.option("--corpus-measure", default="", metavar="MEASURE", help="What has to improve on the golden set.")
 @click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE

@@ -13,6 +13,7 @@ from karat.schema.trials import (
     TrialLog,
     TrialMeasure,
     TrialOutcome,
+    TrialReadOut,
     TrialReport,
     TrialStatus,
     TrialTransition,
@@ -41,7 +42,7 @@ def status_text(status: TrialStatus) -> str:
         lines += [
             "",
             f"Shown, and never decisive: {shown.wins:,} wins, {shown.ties:,} ties, {shown.losses:,} losses; "
-            f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}",
+            f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}{_wald_text(shown)}",
         ]
     lines += map(_log_text, status.logs)
     if status.not_from_log:
@@ -50,6 +51,10 @@ def status_text(status: TrialStatus) -> str:
         )
     lines.append(f"Looked at {status.looks:,} times: that changes nothing")
     return "\n".join(lines)
+
+
+def _wald_text(shown: TrialReadOut) -> str:
+    return "" if shown.wald is None else f"; Wald's test {shown.wald:+.2f}: {shown.wald_says}"
 
 
 def _log_text(log: TrialLog) -> str:

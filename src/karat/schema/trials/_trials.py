@@ -43,6 +43,10 @@ class TrialReadOut(Struct, frozen=True, kw_only=True):
     wins: int
     ties: int
     losses: int
+    wald: float | None = None
+    """The log-likelihood ratio of Wald's test; null unless the plan states a standard deviation."""
+    wald_says: str | None = None
+    """What that test would decide: continue, graduate or futile."""
 
 
 class TrialLog(Struct, frozen=True, kw_only=True):
