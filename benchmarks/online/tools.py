@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import queue
+import resource
 import sqlite3
 import struct
 import sys
@@ -217,24 +218,56 @@ TOOLS: dict[str, Any] = {
 
 
 def measure(tool: Tool, load: str, count: int) -> dict[str, Any]:
-    """Log queries; return what each took in microseconds, and the CPU time of all."""
+    """Log queries; return what each took in microseconds, by the clock and of its thread's CPU time, and more.
+
+    ``pushed_out`` has the queries during which the machine gave the core to somebody else, against the thread's will.
+    A thread that waits by itself, for a lock or for the disk, is not pushed out. ``cpu`` is that of the whole process.
+    """
     stop = threading.Event()
     if load == "beside":
         threading.Thread(target=_spin, args=(stop,), daemon=True).start()
     for number in range(200):
         tool.log(number)
-    times: list[float] = []
+    samples: list[tuple[int, int, bool]] = []
     begin = time.process_time()
-    clock: Callable[[], int] = time.perf_counter_ns
+    clock, cpu_clock = time.perf_counter_ns, time.thread_time_ns
     for number in range(count):
         if load != "hot":
             time.sleep(0.001)
+        before = count_switches()
+        cpu_start = cpu_clock()
         start = clock()
         tool.log(number)
-        times.append((clock() - start) / 1000)
+        end = clock()
+        cpu_end = cpu_clock()
+        after = count_switches()
+        samples.append((end - start, cpu_end - cpu_start, after[1] > before[1] and after[0] == before[0]))
     cpu = (time.process_time() - begin) / count * 1e6
     stop.set()
-    return {"times": times, "cpu": cpu}
+    own = find_cost(cpu_clock)
+    return {
+        "times": [wall / 1000 for wall, _, _ in samples],
+        "thread": [max(0, spent - own) / 1000 for _, spent, _ in samples],
+        "pushed_out": [index for index, (_, _, pushed) in enumerate(samples) if pushed],
+        "cpu": cpu,
+    }
+
+
+def count_switches() -> tuple[int, int]:
+    """Return how often this thread gave up its core by itself, and how often it had to."""
+    usage = resource.getrusage(resource.RUSAGE_THREAD)
+    return usage.ru_nvcsw, usage.ru_nivcsw
+
+
+def find_cost(clock: Callable[[], int]) -> int:
+    """Return what a clock itself adds to what it measures, with the other clock in between."""
+    costs = []
+    for _ in range(1001):
+        start = clock()
+        time.perf_counter_ns()
+        time.perf_counter_ns()
+        costs.append(clock() - start)
+    return sorted(costs)[500]
 
 
 def _spin(stop: threading.Event) -> None:

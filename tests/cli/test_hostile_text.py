@@ -215,6 +215,7 @@ LINES = [
     ["judge", "show", "##[add-mask]x"],
     ["judge", "show", "faithfulness", NOW, "--query", QUERY],
     ["online", "ingest", "##[live].db"],
+    ["online", "acknowledge", "##[live].db", "--reason", hostile(1, ACTING), "--author", hostile(0)],
     ["online", "health", "##[live].db"],
     ["online", "forget", "##[live].db", "--session", hostile(0)],
     ["online", "export", "##[live].db", "##[out]"],

@@ -16,6 +16,7 @@ from cli.gate_project import accept, main, make_run, make_set
 from karat import golden, online
 from karat.cli._main import cli
 from karat.online._shadow_records import ShadowDraft
+from karat.online.flags import change_flag
 
 QRELS = "q01 0 d01 1\nq02 0 d02 1\n"
 RUN = "q01 Q0 d01 1 2.0 t\nq02 Q0 x01 1 1.0 t\n"
@@ -83,6 +84,16 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["online", "report", "live.db", "--golden", ".", "--html"],
         ["live.db", "live.db-wal", "live.db.key", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
         ["live.db.journal/new.html", "live.db-shm", "live.db.archive/new", "docs/new.md"],
+    ),
+    ("online watch", "--html"): (
+        ["online", "watch", "live.db", "--project", ".", "--html"],
+        ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
+        ["live.db.journal/new.html", "live.db-wal"],
+    ),
+    ("online canary", "--html"): (
+        ["online", "canary", "live.db", "rerank", "--project", ".", "--html"],
+        ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
+        ["live.db.journal/new.html", "live.db-wal"],
     ),
     ("online export", "destination"): (
         ["online", "export", "live.db"],
@@ -198,6 +209,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         draft.control, draft.treatment = ("d01",), ("d02",)
         log.write(draft)
     online.ingest(folder / "live.db")
+    change_flag(folder / "live.db", "rerank", {"percent": 5}, author="ada", reason="canary")
     return folder
 
 

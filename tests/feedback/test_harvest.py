@@ -13,7 +13,7 @@ from feedback.records import ask
 from feedback.test_judgments import visit
 from in_process import run_karat
 from karat import golden, online
-from karat.core import Document, GoldenSet, Query, UsageError
+from karat.core import Document, GoldenSet, Judgment, Query, Target, UsageError
 from karat.feedback import AskedQuery, Recorded, Session, harvest, record_judgments
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering
@@ -209,3 +209,88 @@ def test_grades_and_the_golden_set_are_recorded_in_the_store(tmp_path: Path) -> 
     done = run_karat("harvest", path, "--record")
     assert b"recorded in" in done.stderr
     assert b": 1 grade; 0 queries are in the set" in done.stderr
+
+
+def reword(name: str, *asked: tuple[str, tuple[str, ...]], again: bool = False) -> Session:
+    """Return a session that asks some texts, and uses documents after each; ``again`` if each asks the one before."""
+    queries = []
+    for place, (text, used) in enumerate(asked):
+        query = ask(f"{name}{place}", 86400.0 + place, text, *"abcdef", session=name)
+        repeats = f"{name}{place - 1}" if again and place else ""
+        queries.append(AskedQuery(query=query, read=dict.fromkeys(used, 1), repeats=repeats))
+    return Session(id=name, queries=tuple(queries))
+
+
+WORDED = GoldenSet(
+    documents=DOCUMENTS,
+    queries=(
+        Query(id="q1", text="Where is the swimming pool?", paraphrases=("pool location",)),
+        Query(id="q2", text="Can I cancel within 24 hours?"),
+    ),
+    judgments=(
+        Judgment(query="q1", target=Target(document="f"), grade=2),
+        Judgment(query="q2", target=Target(document="a"), grade=2),
+    ),
+)
+
+
+def test_paraphrases_are_proposed_for_a_person() -> None:
+    """By sessions, by documents and by words; not with another number, not with a negation, not from one session."""
+    sessions = [
+        reword("s", ("pool location", ()), ("bathing indoors", ()), again=True),
+        reword("t", ("how to get to the pool", ("f",))),
+        reword("u", ("how to get to the pool", ("f",))),
+        reword("v", ("open air pool bar", ("f",))),
+        reword("w", ("where swimming pool", ())),
+        reword("x", ("can I cancel within 48 hours", ("a",))),
+        reword("y", ("can I not cancel within 24 hours", ("a",))),
+        reword("z", ("cancel within 24 hours please", ())),
+    ]
+    result = harvest(sessions, WORDED)
+    proposed = {row.paraphrase: (row.query, row.evidence, row.sessions, row.accepted) for row in result.rewordings}
+    assert proposed == {
+        "how to get to the pool": ("q1", ("the same documents used",), 2, None),
+        "bathing indoors": ("q1", ("asked again in a session",), 1, None),
+        "where swimming pool": ("q1", ("near wording",), 1, None),
+        "cancel within 24 hours please": ("q2", ("near wording",), 1, None),
+    }
+    assert result.report.paraphrases == 4
+    assert harvest(sessions).rewordings == ()
+    assert harvest(sessions, WORDED, least_sessions=2).report.paraphrases == 1
+
+
+def test_no_golden_query_gets_more_than_three_paraphrases() -> None:
+    """Those that most people ask."""
+    texts = [f"where {word} swimming pool" for word in ("exactly", "roughly", "actually", "please")]
+    sessions = [reword(f"{text}{n}", (text, ())) for place, text in enumerate(texts) for n in range(place + 1)]
+    result = harvest(sessions, WORDED)
+    assert [row.paraphrase for row in result.rewordings] == texts[:0:-1]
+
+
+def test_accepted_paraphrases_come_into_the_set(tmp_path: Path) -> None:
+    """Only those, once, and a query with the same words stays out; other rows of the set stay to the byte."""
+    folder, candidate = tmp_path / "set", tmp_path / "candidate"
+    golden.write(WORDED, folder)
+    before = (folder / "queries.jsonl").read_text().splitlines()
+    sessions = [reword("s", ("where swimming pool", ("f",))), reword("t", ("cancel within 24 hours please", ()))]
+    harvest(sessions, WORDED).write(candidate)
+    rows = [json.loads(line) for line in (candidate / "paraphrases.jsonl").read_text().splitlines()]
+    assert [row["accepted"] for row in rows] == [None, None]
+    pool = [json.loads(line) | {"grade": 2} for line in (candidate / "to-judge.jsonl").read_text().splitlines()]
+    (candidate / "to-judge.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in pool))
+    rows[0]["accepted"] = True
+    (candidate / "paraphrases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    arguments = ("golden", "merge", folder, candidate, candidate / "to-judge.jsonl", "--annotator", "ana", "--in-place")
+    done = run_karat(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert b"1 new query, 1 that nobody has judged left out; 1 paraphrase" in done.stdout
+    assert b"1 judged query has the words of an accepted paraphrase" in done.stderr
+    after = (folder / "queries.jsonl").read_text().splitlines()
+    assert json.loads(after[0])["paraphrases"] == ["pool location", "where swimming pool"]
+    assert after[1] == before[1]
+    assert [query.text for query in golden.open_set(folder).queries[2:]] == ["cancel within 24 hours please"]
+    again = golden.merge(golden.open_set(folder), [candidate])
+    assert again.document().paraphrases == 0
+    (candidate / "paraphrases.jsonl").write_text('{"query": "gone", "paraphrase": "other words", "accepted": true}\n')
+    refused = run_karat("golden", "merge", folder, candidate)
+    assert (refused.returncode, b"the set has no query 'gone'" in refused.stderr) == (2, True)

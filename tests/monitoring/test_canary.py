@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from each import each
 from in_process import run_karat
 from karat.config import ALERTS, CanaryConfig, OnlineConfig
 from karat.core import InputError
@@ -18,6 +20,7 @@ from karat.online import LoggedQuery
 from karat.online.flags import change_flag, read_flag_history, read_flags
 from karat.schema.watch import CanaryReport
 from karat.store import open_store
+from monitoring.hotel import QUESTIONS, make_project
 from monitoring.logs import DAY, make_query, write
 
 ON = ("errors", "index", "p95")
@@ -132,8 +135,6 @@ def test_a_canary_is_no_worse_than_the_others(flag: Path) -> None:
 
 
 def replace_attributes(query: LoggedQuery, attributes: dict[str, Any]) -> LoggedQuery:
-    from msgspec import structs
-
     return structs.replace(query, attributes=attributes)
 
 
@@ -213,3 +214,36 @@ def test_the_command_says_what_it_would_do(flag: Path, tmp_path: Path) -> None:
     back = run_karat(*arguments, "2023-11-15T00:11:00Z")
     assert back.returncode == 4  # the flag was changed now, and no window is newer
     assert b"no query with a variant of the flag is logged" in back.stderr
+
+
+@each(
+    "canary, reason",
+    [
+        ({"citations": ("wifi",)}, ""),
+        (
+            {"citations": ("pool",)},
+            "coverage is 0 (an alert below 0.7 for 5 min); coverage is 0 (at least that of the others)",
+        ),
+        ({"citations": ("wifi",), "documents": ("x", "pool")}, "recall is 0 (at most 0.02 below that of the others)"),
+    ],
+)
+def test_by_a_golden_set_a_canary_is_no_worse_than_the_others(
+    tmp_path: Path, canary: dict[str, Any], reason: str
+) -> None:
+    """It cites what is relevant as often, and finds it as often: R@5 may be lower by 0.02 at most."""
+    path = tmp_path / f"{len(reason)}.db"
+    with pytest.MonkeyPatch.context() as patch:
+        set_flag(path, patch, DAY, {"percent": 5})
+    on = ("errors", "coverage")
+    config = replace(
+        CONFIG,
+        least=2,
+        alerts={name: replace(limit, on=name in on) for name, limit in ALERTS.items()},
+        canary=CanaryConfig(windows=1),
+    )
+    answer = {"answer": "So it is.", "citations": ("wifi",)}
+    queries = make_arms(0, live=answer, **{**answer, **canary})
+    write(path, [structs.replace(query, text=QUESTIONS["wifi"][0]) for query in queries])
+    report = decide_canary(path, "rerank", make_project(), config=config, now=DAY + 400)
+    assert report.decision == ("hold" if reason else "promote")
+    assert report.reason.endswith(f"is not fine: {reason}") if reason else "recall 1 beside 1" in report.reason

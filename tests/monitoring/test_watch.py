@@ -253,3 +253,43 @@ def test_records_that_hosts_drop_are_an_alert_once(path: Path) -> None:
     first, second = (watch(path, config=config, now=now + i) for i in range(2))
     assert (find(first, "dropped").value, first.status, first.opened) == (1.0, "alert", ("dropped",))
     assert (find(second, "dropped").value, second.status, second.closed) == (0.0, "fine", ("dropped",))
+
+
+def test_drops_are_an_alert_where_there_are_no_new_windows(path: Path) -> None:
+    """A log that nobody writes to for a day but in vain."""
+    write(path, make_window(0))
+    assert look(path, 1, only("errors", "dropped")).status == "fine"
+    with online.open(path) as log:
+        log.record("a", [], time=DAY + 1)
+        log.record("b", [], flags=1)
+    online.ingest(path)
+    late = watch(path, config=only("errors", "dropped"), now=DAY + 5 * 86_400)
+    assert (late.opened, find(late, "errors").state) == (("dropped",), "not measurable")
+
+
+def test_windows_before_those_that_are_shown_are_normal_too(path: Path) -> None:
+    """Of them only the times are read: the baseline is the median of all windows of the day."""
+    for number, latency in enumerate((100.0, 100.0, 100.0, 300.0, 300.0)):
+        write(path, make_window(number, latency=latency))
+    report = look(path, 5, replace(CONFIG, shown=1))
+    assert (len(report.windows), find(report, "p95").value) == (1, pytest.approx(2.0))
+    assert find(report, "p95").evidence == ("p95 300.0 ms, baseline 100.0 ms (the median of 4 windows before)",)
+    write(
+        path, [make_query(f"m{i}", DAY + 1500 + i, build="b", normaliser=f"n{i % 2}", latency=1.0) for i in range(20)]
+    )
+    write(path, make_window(6, latency=300.0))
+    mixed = look(path, 7, replace(CONFIG, shown=1))
+    assert find(mixed, "p95").evidence == ("p95 300.0 ms, baseline 100.0 ms (the median of 5 windows before)",)
+
+
+def test_a_baseline_of_nothing_and_a_journal_with_damage(path: Path) -> None:
+    """No rise can be told from 0 ms; what cannot be read of the journal is noted."""
+    write(path, make_window(0, latency=0.0))
+    write(path, make_window(1, latency=0.0))
+    assert find(look(path, 2), "p95").reason == "the baseline's p95 is 0 ms"
+    journal = path.with_name("karat.db.journal")
+    journal.mkdir()
+    (journal / "broken.seg").write_bytes(b"x" * 5000)
+    names = {segment.suffix for segment in journal.iterdir()}
+    assert names
+    assert any("cannot be read" in note for note in look(path, 2, record=False).notes)

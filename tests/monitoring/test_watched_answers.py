@@ -7,32 +7,14 @@ from typing import Any
 
 import pytest
 
-from karat.config import Config, EvalConfig, OnlineConfig
-from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.monitoring import watch
-from karat.projects import Project
+from karat.config import OnlineConfig
+from karat.core import InputError
+from karat.monitoring import open_watched, watch
 from karat.schema.watch import WatchReport
+from monitoring.hotel import QUESTIONS, TEXTS, make_project
 from monitoring.logs import DAY, find, make_query, write
 
 CONFIG = OnlineConfig(samples=10, least=2)
-TEXTS = {
-    "wifi": "The wireless network is free in every room, and its password is on the key card.",
-    "pool": "The swimming pool on the roof opens at seven in the morning.",
-}
-QUESTIONS = {
-    "wifi": ("How do I get into the wifi?", "wifi password"),
-    "pool": ("When does the pool open?", "pool hours"),
-}
-
-
-def make_project(**fields: Any) -> Project:
-    golden = GoldenSet(
-        name="hotel",
-        documents=tuple(Document(id=name, text=text) for name, text in TEXTS.items()),
-        queries=tuple(Query(id=name, text=first, paraphrases=(other,)) for name, (first, other) in QUESTIONS.items()),
-        judgments=tuple(Judgment(query=name, target=Target(document=name), grade=3) for name in TEXTS),
-    )
-    return Project(config=Config(folder=Path(), golden=Path(), eval=EvalConfig(), **fields), golden=golden)
 
 
 def ask(path: Path, *asked: tuple[str, dict[str, Any]]) -> WatchReport:
@@ -118,3 +100,37 @@ def test_offsets_under_several_normalisers_are_not_compared(path: Path) -> None:
     wifi = QUESTIONS["wifi"][0]
     report = ask(path, *((wifi, {**cite("wifi"), "normaliser": f"n{i}", "build": "b"}) for i in range(2)))
     assert "offsets under them do not compare" in find(report, "citation").reason
+
+
+def test_answers_without_a_project(path: Path) -> None:
+    """No golden set tells what is relevant, and there are no documents to measure a distance by."""
+    write(path, [make_query(str(i), DAY + i, "wifi?", **cite("wifi")) for i in range(10)])
+    report = watch(path, config=CONFIG, now=DAY + 400)
+    assert find(report, "coverage").reason == "there is no golden set to tell: name its project"
+    assert find(report, "divergent").reason.startswith("no state is logged, and there is no golden set")
+    assert find(report, "delta_s_p90").reason.startswith("no delta-S is logged, and there are no documents")
+
+
+def test_answers_that_cite_nothing_have_no_distance(path: Path) -> None:
+    """It says so."""
+    report = ask(path, ("wifi?", {"answer": "Yes.", "citations": ()}))
+    assert find(report, "delta_s_median").reason == "no answer cites anything"
+
+
+def test_a_folder_that_names_a_golden_set_has_to_have_it(tmp_path: Path) -> None:
+    """Only a karat.toml without [golden] may be without one, and says so; without a folder there are the defaults."""
+    assert open_watched().config == OnlineConfig()
+    (tmp_path / "karat.toml").write_text("[online]\nsamples = 7\n")
+    alone = open_watched(tmp_path)
+    assert (alone.project, alone.config.samples, alone.note != "") == (None, 7, True)
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "gold"\n')
+    with pytest.raises(InputError):
+        open_watched(tmp_path)
+
+
+def test_a_golden_set_of_another_index_is_told(path: Path) -> None:
+    """Where no document that came back is one of the set, nothing is scored, and the reason is the scorer's."""
+    texts = [text for wordings in QUESTIONS.values() for text in wordings]
+    report = ask(path, *((text, {**cite("x1"), "documents": ("x1", "x2")}) for text in texts))
+    assert find(report, "coverage").state == "not measurable"
+    assert "no document that the system returned is judged" in find(report, "coverage").reason

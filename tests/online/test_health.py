@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ from karat import online
 from karat.core import InputError, KaratError
 from karat.online import check_health, follow, ingest
 from karat.online._paths import Paths
+from karat.online.flags import change_flag
+from karat.online.trials import TrialPlan, start_trial
+from karat.store import open_store
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -67,6 +71,45 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     missing = run_karat("online", "health", "other.db")
     assert (missing.returncode, missing.stderr.count(b"\n")) == (2, 1)
     assert run_karat("online", "forget").returncode == 2
+
+
+def test_dropped_records_can_be_acknowledged(path: Path) -> None:
+    """Health then passes and still tells them, with who, when, why and how many; what is dropped later counts again."""
+    log = online.open(path)
+    log.record("q", ["a"])
+    log.feedback("impression", evil=2**70)
+    log.feedback("impression", evil=2**70)
+    done = json.loads(run("online", "acknowledge", str(path), "--reason", "a \x1b[31mbug", "--author", "ann", "--json"))
+    assert (done["dropped"], done["author"]) == ({"encode": 2}, "ann")
+    shown = run("online", "health", str(path))  # the host still runs, and nothing is ingested
+    assert "healthy; all that was lost is acknowledged" in shown
+    assert "dropped  2 could not be encoded, acknowledged" in shown
+    assert f"seen     {done['time']} by ann: a " in shown
+    assert "\x1b" not in shown
+    log.feedback("impression", evil=2**70)
+    assert "dropped  3 could not be encoded, 2 of them acknowledged" in run("online", "health", str(path), code=1)
+    log.close()
+    ingest(path)
+    assert not check_health(path).healthy
+    assert run("online", "acknowledge", str(path), "--reason", "again").startswith("acknowledged by ")
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "and again")
+    health = check_health(path)
+    assert (health.healthy, health.dropped, health.acknowledged) == (True, {"encode": 3}, {"encode": 3})
+    assert [dict(done.dropped) for done in health.acknowledgements] == [{"encode": 2}, {"encode": 1}]
+
+
+def test_what_cannot_be_acknowledged(path: Path) -> None:
+    """No reason is refused, and so is a log that is not there; damage is seen by removing its file."""
+    assert run_karat("online", "acknowledge", path, "--reason", "x").returncode == 2
+    with online.open(path) as log:
+        log.record("q", ["a"])
+    (Paths(path).journal / "broken.seg").write_bytes(b"broken")
+    ingest(path)
+    assert run_karat("online", "acknowledge", path, "--reason", " ").returncode == 2
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
+    assert not check_health(path).healthy
+    shutil.rmtree(Paths(path).journal)
+    assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
 
 
 def test_damage_is_told_before_it_is_ingested(path: Path) -> None:
@@ -212,3 +255,57 @@ def test_a_journal_that_somebody_removes_under_a_running_host(tmp_path: Path) ->
     text = run_karat("online", "health", path).stdout
     assert b"records may be lost" in text
     assert b"removed  segments of the journal under a running host: 1; it wrote them again" in text
+
+
+def test_what_is_on_its_way_to_people(path: Path) -> None:
+    """Trials that run, flags between nobody and everybody, and open alerts; none of them changes the exit code."""
+    for key, changes in {
+        "all": {"percent": 100},
+        "none": {},
+        "off": {"percent": 5, "enabled": False},
+        "shadowed": {"shadow_percent": 10},
+        "some": {"percent": 25},
+    }.items():
+        change_flag(path, key, changes, author="ada", reason="try")
+    start_trial(path, TrialPlan(feature="rerank"))
+    with open_store(path, write=True) as store, store.transaction():
+        store.alerts.add("p95", 1.7e9, 1.7e9, "{}", "{}")
+    health = check_health(path)
+    assert [(flag.key, flag.percent, flag.shadow_percent) for flag in health.flags] == [
+        ("shadowed", 0, 10), ("some", 25, 0),
+    ]  # fmt: skip
+    assert [(trial.feature, trial.number, trial.status) for trial in health.trials] == [("rerank", 1, "running")]
+    assert [(alert.name, alert.opened) for alert in health.alerts] == [("p95", "2023-11-14T22:13:20.000000Z")]
+    done = run_karat("online", "health", path)
+    assert done.returncode == 0
+    lines = done.stdout.decode().splitlines()[-4:]
+    assert lines[0].startswith("trial    rerank 1 is running since ")
+    assert lines[1].startswith("flag     shadowed is at 0 %, and 10 % in the shadow, since ")
+    assert lines[3] == "alert    p95 is open since 2023-11-14T22:13:20.000000Z"
+
+
+def test_how_long_records_wait_and_how_much_room_there_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest counts, by when it was written and not by its own time; nothing waits after an ingestion."""
+    log = online.open(path)
+    log.record("wifi", [], time=1.7e9)
+    log.record("pool", [])
+    now = time.time()
+    monkeypatch.setattr("karat.online._health.time.time", lambda: now + 90)
+    health = check_health(path)
+    assert health.journal.lag is not None
+    assert 90 <= health.journal.lag < 690  # written just now
+    assert health.free == pytest.approx(shutil.disk_usage(path.parent).free, rel=0.5)
+    text = run_karat("online", "health", path).stdout.decode()
+    assert "lag      the oldest has waited for " in text
+    assert "disk     0 bytes of the store, " in text
+    monkeypatch.setattr("karat.online._health.time.time", lambda: now - 90)  # a clock that was set back
+    assert check_health(path).journal.lag == 0
+    log.close()
+    ingest(path)
+    assert check_health(path).journal.lag is None
+    monkeypatch.setattr("karat.online._health.shutil.disk_usage", _fail)
+    assert (check_health(path).free, b" free" in run_karat("online", "health", path).stdout) == (None, False)
+
+
+def _fail(path: object) -> None:
+    raise OSError

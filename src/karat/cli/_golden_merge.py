@@ -30,7 +30,8 @@ def command(
     """Add the judgments in FILEs (from 'karat golden pool', with grades filled in) to SET, or to that of a project.
 
     Rows without a grade are skipped. A folder among the FILEs is a candidate of 'karat harvest': its queries come into
-    the set, with their judgments, if a person has judged a document of theirs, or has set "answerable": false.
+    the set, with their judgments, if a person has judged a document of theirs, or has set "answerable": false; and the
+    paraphrases in its paraphrases.jsonl if a person has set "accepted": true.
 
     Where several annotators judged the same pairs, their agreement is reported: Cohen's kappa with quadratic weights,
     and Krippendorff's alpha.
@@ -60,6 +61,8 @@ def _text(merge: GoldenMerge, where: str | None) -> str:
     if merge.new_queries or merge.unseen_queries:
         new = f"{merge.new_queries:,} new {'query' if merge.new_queries == 1 else 'queries'}"
         counts += f"; {new}, {merge.unseen_queries:,} that nobody has judged left out"
+    if merge.paraphrases:
+        counts += f"; {merge.paraphrases:,} {'paraphrase' if merge.paraphrases == 1 else 'paraphrases'}"
     lines = [f"{escaped(where) if where else 'nothing written (name --output or --in-place)'}: {counts}"]
     if merge.agreement is None:
         return "\n".join([*lines, "agreement: no pair was judged by two annotators"])

@@ -38,7 +38,8 @@ def command(store: str, set_: str | None, output: str | None, record: bool, as_j
 
     Queries that fail come first: nothing found, asked again, not useful. Grades are from behaviour, with their
     intervals in behaviour.jsonl. A person fills in to-judge.jsonl, the pool of the most diverse queries, and
-    'karat golden merge' takes both; what nobody has looked at stays out of the set.
+    'karat golden merge' takes both; what nobody has looked at stays out of the set. paraphrases.jsonl has other
+    wordings of queries of SET, which 'karat golden merge' takes where a person has set "accepted": true.
 
     Example: karat harvest karat.db --golden examples/hotel --since 14d -o candidate
     """
@@ -79,6 +80,8 @@ def _text(report: HarvestReport, output: str | None) -> str:
         f"behaviour proposes {_count(report.proposals, 'grade')}; {unsure}",
         f"to judge: {_count(report.pairs, 'pair')} of the {diverse}",
     ]
+    if report.paraphrases:
+        lines.append(f"to accept: {_count(report.paraphrases, 'paraphrase')} of golden queries")
     lines += [f"odd records: {escaped(name.replace('_', ' '))} {count:,}" for name, count in report.oddities.items()]
     rows = [["outcome", "intent", "different", "taken"]]
     rows += [[g.outcome, g.intent or "-", f"{g.distinct:,}", f"{g.chosen:,}"] for g in report.groups]

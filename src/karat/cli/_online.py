@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "acknowledge": "karat.cli._online_acknowledge",
     "canary": "karat.cli._online_canary",
     "expire": "karat.cli._online_expire",
     "export": "karat.cli._online_export",

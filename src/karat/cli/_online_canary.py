@@ -45,12 +45,13 @@ def command(
 
     Example: karat online canary karat.db rerank --project examples/hotel --apply
     """
-    from karat.cli._output import write_output
+    from karat.cli._output import refuse_log, write_output
     from karat.monitoring import canary_exit_code, decide_canary, open_watched, parse_time
     from karat.reports import render_canary_html
     from karat.schema import to_json
 
     watched = open_watched(project)
+    refuse_log(store, html, "--html")
     report = decide_canary(
         store,
         flag,

@@ -37,8 +37,8 @@ _NO_SESSION = "nobody can tell what became of them: docs/online.md says how a ho
 def command(context: click.Context, store: str, as_json: bool) -> None:
     """Show what STORE holds, what waits in its journal, what hosts dropped, and what could not be read.
 
-    Looking changes nothing. Exits with 0 if the log is healthy, 1 if records were lost or damaged, 2 if there is no
-    such log, and 3 if it cannot be read.
+    Looking changes nothing. Exits with 0 if the log is healthy, 1 if records were lost or damaged and nobody
+    acknowledged it (karat online acknowledge), 2 if there is no such log, and 3 if it cannot be read.
 
     Example: karat online health karat.db
     """
@@ -64,9 +64,15 @@ def _text(health: OnlineHealth) -> str:
         lines.append(f"lag      the oldest has waited for {journal.lag:,.1f} seconds")
     free = "" if health.free is None else f", {_size(health.free)} free"
     lines.append(f"disk     {_size(health.bytes)} of the store, {_size(journal.bytes)} of the journal{free}")
-    lines += [f"dropped  {count:,} {_REASONS.get(reason, reason)}" for reason, count in health.dropped.items()]
+    lines += [
+        f"dropped  {count:,} {_REASONS.get(reason, reason)}{_seen(health, reason, count)}"
+        for reason, count in health.dropped.items()
+    ]
     if health.removed:
-        lines.append(f"removed  {_REMOVED.format(health.removed)}")
+        lines.append(f"removed  {_REMOVED.format(health.removed)}{_seen(health, 'removed', health.removed)}")
+    lines += [
+        f"seen     {done.time} by {escaped(done.author)}: {escaped(done.reason)}" for done in health.acknowledgements
+    ]
     lines += [
         f"damaged  {part.bytes:,} bytes of {escaped(part.segment)}, not ingested yet: {part.reason}"
         for part in journal.damages
@@ -104,9 +110,14 @@ def _size(count: int) -> str:
 
 def _judge(health: OnlineHealth) -> str:
     if health.healthy:
-        return "healthy"
+        return "healthy; all that was lost is acknowledged" if health.dropped or health.removed else "healthy"
     lost = health.dropped or health.damages or health.journal.damages
     return "records were lost" if lost else "records may be lost"
+
+
+def _seen(health: OnlineHealth, reason: str, count: int) -> str:
+    seen = health.acknowledged.get(reason, 0)
+    return "" if not seen else ", acknowledged" if seen >= count else f", {seen:,} of them acknowledged"
 
 
 def _span(table: OnlineTable) -> str:

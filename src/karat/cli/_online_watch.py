@@ -60,7 +60,7 @@ def command(context: click.Context, /, store: str, every: float | None, **option
 
 def _look(store: str, watched: Watched, now: float | None, options: dict[str, Any]) -> WatchReport:
     """Look once, send what there is to send, and print the report."""
-    from karat.cli._output import write_output
+    from karat.cli._output import refuse_log, write_output
     from karat.monitoring import add_notes, send_notices, watch
     from karat.online import ingest
     from karat.reports import render_watch_html
@@ -68,6 +68,7 @@ def _look(store: str, watched: Watched, now: float | None, options: dict[str, An
 
     if options["ingesting"]:
         ingest(store)
+    refuse_log(store, options["html"], "--html")
     report = watch(store, watched.project, config=watched.config, now=now, record=not options["dry_run"])
     if watched.note:
         report = add_notes(report, [watched.note])

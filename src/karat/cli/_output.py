@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,19 @@ def write_output(path: str, text: str, option: str = "--output", *, private: boo
 
     refuse_input(path, option)
     write_file(path, text, private=private)
+
+
+def refuse_log(store: str, path: str | None, option: str) -> None:
+    """Refuse a path that belongs to a log, before anything of the log is changed."""
+    if not path or not Path(store).exists():
+        return
+    from karat.core import KaratError
+    from karat.files import refuse_input
+    from karat.online import read_log
+
+    with suppress(KaratError):  # the verb itself says what is wrong with the log
+        read_log(store).close()  # notes what it reads
+    refuse_input(path, option)
 
 
 def write_set(

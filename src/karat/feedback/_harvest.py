@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from karat.core import GoldenSet, Judgment, Query, Target, UsageError, shorten
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering, LiveQuery
@@ -22,9 +24,10 @@ from karat.feedback._learning import (
     track_confidence,
 )
 from karat.feedback._pairs import count_pairs
+from karat.feedback._rewording import Rewording, Rewordings
 from karat.feedback._sessions import OUTCOMES, Oddities, Session
 from karat.files import write_file
-from karat.golden import pool, pool_rows, pool_text, write
+from karat.golden import PARAPHRASES, pool, pool_rows, pool_text, write
 from karat.text import folded
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ class Harvest:
     """What people said of documents, each with its query, in the order of sessions."""
     confidence: tuple[DocumentConfidence, ...] = ()
     """How far all validations confirm each document."""
+    rewordings: tuple[Rewording, ...] = ()
+    """Texts of live traffic that may be paraphrases of golden queries."""
 
     def write(self, folder: str | Path) -> None:
         """Write the candidate to a new folder, with what to judge, where grades come from, and what could be learnt."""
@@ -65,10 +70,11 @@ class Harvest:
 
         write(self.candidate, folder)
         write_file(Path(folder, BEHAVIOUR), "".join(encode_line(to_plain(row)) for row in self.behaviour))
-        learnt: dict[str, Sequence[TriggerPhrase | Validation | DocumentConfidence]] = {
+        learnt: dict[str, Sequence[TriggerPhrase | Validation | DocumentConfidence | Rewording]] = {
             PHRASES: self.phrases,
             VALIDATIONS: self.validations,
             CONFIDENCE: self.confidence,
+            PARAPHRASES: self.rewordings,
         }
         for name, rows in learnt.items():
             write_file(Path(folder, name), "".join(encode_line(asdict(row)) for row in rows))
@@ -98,8 +104,8 @@ def harvest(
         raise UsageError("size, depth and least_sessions are at least 1, and people at least 0")
     gold = golden or GoldenSet()
     gathering = Gathering()
-    phrases, validations = PhraseCounts(), list[Validation]()
-    counts = count_pairs(_learn(gathering.watch(sessions), phrases, validations))
+    phrases, validations, rewordings = PhraseCounts(), list[Validation](), Rewordings(gold)
+    counts = count_pairs(_learn(rewordings.watch(gathering.watch(sessions)), phrases, validations))
     known = {folded(form) for query in gold.queries for form in (query.text, *query.paraphrases)}
     fresh = [live for key, live in gathering.queries.items() if key not in known]
     frequent = [live for live in fresh if live.sessions >= least_sessions]
@@ -110,12 +116,14 @@ def harvest(
     candidate = _make_candidate(gold, chosen, judgments)
     asked = choose_diverse(chosen, people)
     rows = tuple(_make_pool(gold, candidate, asked, judgments, depth))
+    proposed = rewordings.propose(frequent)
     report = _report(gathering, (fresh, frequent, chosen), (asked, rows, judgments), oddities)
     return Harvest(
         candidate=candidate,
         behaviour=tuple(_make_row(query, own) for query, own in judgments),
         to_judge=rows,
-        report=report,
+        report=replace(report, paraphrases=len(proposed)),
+        rewordings=proposed,
         phrases=tuple(phrases.list_phrases(least=max(LEAST_SESSIONS, least_sessions))),
         validations=tuple(said for said in validations if folded(said.text) not in rare),
         confidence=tuple(track_confidence(validations)),

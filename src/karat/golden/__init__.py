@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from karat.golden._diff import diff
     from karat.golden._documents import read_documents
     from karat.golden._merge import merge, merge_in_place
+    from karat.golden._paraphrases import PARAPHRASES
     from karat.golden._passages import RankedRuns, read_runs
     from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
     from karat.golden._release import propose_tag
@@ -27,6 +28,7 @@ __all__ = [
     "FORMATS",
     "LISTED",
     "LONGEST_QUERY",
+    "PARAPHRASES",
     "SHORTEST_QUERY",
     "Format",
     "Mistakes",
@@ -72,6 +74,7 @@ _HOME = {
     "read_documents": "_documents",
     **dict.fromkeys(("merge", "merge_in_place"), "_merge"),
     **dict.fromkeys(("RankedRuns", "read_runs"), "_passages"),
+    "PARAPHRASES": "_paraphrases",
     **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "_pool"),
     "propose_tag": "_release",
     **dict.fromkeys(("LONGEST_QUERY", "SHORTEST_QUERY", "needles", "synthesise"), "_synth"),

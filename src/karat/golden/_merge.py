@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,10 @@ from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, shorten
 from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
 from karat.golden._candidate import read_candidates
+from karat.golden._paraphrases import add_paraphrases, read_accepted, write_queries
 from karat.golden._source import open_set
-from karat.golden.formats import encode_judgment, encode_line, encode_query, read_judgment
-from karat.text import canonical, resolver
+from karat.golden.formats import encode_judgment, encode_line, read_judgment
+from karat.text import canonical, folded, resolver
 
 if TYPE_CHECKING:
     from karat.schema import AnnotatorAgreement, GoldenMerge
@@ -128,6 +129,8 @@ class Merged:
     """Queries of a candidate that a person has judged, which the set now has."""
     unseen: int = 0
     """Queries of a candidate that nobody has judged; they are left out, with what behaviour says of them."""
+    paraphrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Wordings that a person has accepted, by query."""
 
     def document(self) -> GoldenMerge:
         """Return the counts and the agreement as a JSON document."""
@@ -139,6 +142,7 @@ class Merged:
             without_grade=self.empty,
             new_queries=len(self.new_queries),
             unseen_queries=self.unseen,
+            paraphrases=sum(map(len, self.paraphrases.values())),
             agreement=None if self.agreement is None else self.agreement.document(),
         )
 
@@ -151,7 +155,8 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
 
     A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added, with
     their judgments, if a person has judged a document of theirs, in the candidate or in another of the files, or has
-    marked them as unanswerable in the candidate.
+    marked them as unanswerable in the candidate. Its paraphrases are added if a person has accepted them; a query with
+    the words of one is left out.
     """
     reading = Reading()
     judgments = {_key(judgment): judgment for judgment in golden.judgments}
@@ -175,23 +180,45 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                     raise row.error(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
                 keys.add(key)
                 judgments[key] = judgment
+    paraphrases = read_accepted((Path(file) for file in files if Path(file).is_dir()), golden, reading)
     reading.finish()
-    seen = candidates.find_seen(judgments[key] for key in keys)
+    judged = candidates.find_seen(judgments[key] for key in keys)
+    seen = _leave_out(judged, paraphrases)
     for judgment in (judgment for query in seen for judgment in candidates.judgments.get(query.id, ())):
         judgments.setdefault(_key(judgment), judgment)
         keys.add(_key(judgment))
     unseen = candidates.queries.keys() - {query.id for query in seen}
     kept = {key: judgment for key, judgment in judgments.items() if key[0] not in unseen}
     return Merged(
-        golden=replace(golden, queries=(*golden.queries, *seen), judgments=tuple(kept.values())),
+        golden=replace(
+            golden, queries=(*add_paraphrases(golden.queries, paraphrases), *seen), judgments=tuple(kept.values())
+        ),
         added=len((keys & kept.keys()) - before),
         replaced=len(keys & before),
         empty=empty,
         agreement=agreement(kept.values()),
-        notes=(*reading.notes(), *_note_machines(kept[key] for key in keys & kept.keys())),
+        notes=(
+            *reading.notes(),
+            *_note_machines(kept[key] for key in keys & kept.keys()),
+            *_note_reworded(len(judged) - len(seen)),
+        ),
         new_queries=seen,
         unseen=len(unseen),
+        paraphrases=paraphrases,
     )
+
+
+def _leave_out(queries: Sequence[Query], paraphrases: Mapping[str, tuple[str, ...]]) -> tuple[Query, ...]:
+    """Return queries without those that ask in the words of a paraphrase."""
+    asked = {folded(text) for texts in paraphrases.values() for text in texts}
+    return tuple(query for query in queries if not asked or folded(query.text) not in asked)
+
+
+def _note_reworded(count: int) -> Iterator[str]:
+    """Yield a note if judged queries were left out because their words are those of a paraphrase."""
+    if count:
+        which = "1 judged query has" if count == 1 else f"{count:,} judged queries have"
+        yield f"{which} the words of an accepted paraphrase, and stays out of the set: judge the golden query instead"
 
 
 def _note_machines(judgments: Iterable[Judgment]) -> Iterator[str]:
@@ -250,18 +277,9 @@ def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator
             row + "\n" if before == after else encode_line(encode_judgment(after))
             for row, before, after in zip(rows, golden.judgments, new, strict=False)
         ]
-        _append_queries(path / "queries.jsonl", merged.new_queries)
+        write_queries(path / "queries.jsonl", merged.paraphrases, merged.new_queries)
         write_file(target, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
     return merged
-
-
-def _append_queries(path: Path, queries: Sequence[Query]) -> None:
-    """Add queries at the end of a set's file; what it has stays to the byte."""
-    if not queries:
-        return
-    text = decode(read_bytes(path), str(path))
-    text += "" if not text or text.endswith("\n") else "\n"
-    write_file(path, text + "".join(encode_line(encode_query(query)) for query in queries))
 
 
 @contextmanager

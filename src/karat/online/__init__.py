@@ -30,6 +30,7 @@ from karat.online._stored import LogReader, read_log
 from karat.online._totals import Totals
 
 if TYPE_CHECKING:
+    from karat.online._acknowledging import acknowledge_drops
     from karat.online._exchange import export_log, import_ubi
     from karat.online._follow import follow
     from karat.online._forget import forget
@@ -62,6 +63,7 @@ __all__ = [
     "Retention",
     "RunKind",
     "Totals",
+    "acknowledge_drops",
     "check_health",
     "expire",
     "export_log",
@@ -77,6 +79,7 @@ __all__ = [
 
 # Imported on first use: a host that only logs needs none of it.
 _HOME = {
+    "acknowledge_drops": "_acknowledging",
     **dict.fromkeys(("export_log", "import_ubi"), "_exchange"),
     "follow": "_follow",
     "forget": "_forget",

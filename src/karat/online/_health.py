@@ -27,7 +27,15 @@ from karat.online._segment import (
     strip_zeros,
 )
 from karat.online._times import find_time, format_time
-from karat.schema import OnlineDamage, OnlineHealth, OnlineJournal, OnlineRun, OnlineSegmentDamage, OnlineTable
+from karat.schema import (
+    OnlineAcknowledgement,
+    OnlineDamage,
+    OnlineHealth,
+    OnlineJournal,
+    OnlineRun,
+    OnlineSegmentDamage,
+    OnlineTable,
+)
 from karat.store import Store, open_store
 
 
@@ -50,6 +58,8 @@ def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
 def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     journal, drops = _look(paths, {} if store is None else store.positions())
     dropped = _add_up({**({} if store is None else store.drops()), **drops})
+    acknowledged = {} if store is None else store.acknowledgements.counts()
+    unseen = any(count > acknowledged.get(reason, 0) for reason, count in dropped.items())
     removed = dropped.pop(REMOVED, 0)
     damages = tuple(
         OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(moment))
@@ -58,7 +68,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     )
     return OnlineHealth(
         store=name,
-        healthy=not (dropped or removed or damages or journal.damages),
+        healthy=not (unseen or damages or journal.damages),
         bytes=0 if store is None else paths.store.stat().st_size,
         queries=_summarize(store, "queries"),
         events=_summarize(store, "events"),
@@ -68,6 +78,8 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         damages=damages,
         run=None if store is None else _find_run(store),
         without_session=0 if store is None else store.count_without_session(),
+        acknowledged=acknowledged,
+        acknowledgements=() if store is None else _list_acknowledgements(store),
         free=_find_free(paths.store),
         **({} if store is None else list_rollouts(store)),
     )
@@ -78,6 +90,18 @@ def _find_free(path: Path) -> int | None:
         return shutil.disk_usage(path.absolute().parent).free
     except OSError:
         return None
+
+
+def _list_acknowledgements(store: Store) -> tuple[OnlineAcknowledgement, ...]:
+    return tuple(
+        OnlineAcknowledgement(time=format_time(time), author=author, reason=reason, dropped=dropped)
+        for time, author, reason, dropped in store.acknowledgements.all()
+    )
+
+
+def look_for_drops(paths: Paths) -> dict[str, dict[str, int]]:
+    """Return how many records the writers of the segments in the journal dropped, by segment and reason."""
+    return _look(paths, {})[1]
 
 
 def _add_up(drops: dict[str, dict[str, int]]) -> dict[str, int]:

@@ -34,7 +34,7 @@ from karat.online._shadow_records import LoggedShadow
 from karat.online._stored import event_row, query_row, shadow_row
 from karat.store import Row, Store, open_store
 
-_PIECE = 2 << 20  # bytes that are read, and committed, at once: more than the largest frame
+_PIECE = 4 << 20  # bytes that are read, and committed, at once: more than the largest frame
 _ABANDONED = 60.0  # seconds after which a segment that is being made belongs to a dead process
 
 
@@ -136,20 +136,21 @@ class _Batch:
     corrected: int = 0
 
     def add(self, frame: Frame) -> None:
-        if is_erased(frame.payload):
+        payload = frame.payload
+        if is_erased(payload):
             return
         try:
-            query, event = read_plain(frame.payload)
+            query, event = read_plain(payload)
             if query is None and event is None:
-                query, event = self._read(frame.payload)
+                query, event = self._read(payload)
             if query is not None:
                 self.queries.append(query)
-                self.payloads[0].append(frame.payload)
+                self.payloads[0].append(payload)
             elif event is not None:
                 self.events.append(event)
-                self.payloads[1].append(frame.payload)
+                self.payloads[1].append(payload)
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-            self.damages.append((frame.payload, f"not a record: {error}"))
+            self.damages.append((payload, f"not a record: {error}"))
 
     def _read(self, payload: bytes) -> tuple[Row | None, Row | None]:
         """Return the row of a query, or of an event, from a record of any kind; neither if it was a shadow run."""

@@ -21,7 +21,18 @@ from os import getpid
 from pathlib import Path
 from zlib import crc32
 
-from karat.online._segment import HEADER, LARGEST, PIECE, REMOVED, SUFFIX, Segment, checksum, is_in_place
+from karat.online._segment import (
+    HEADER,
+    LARGEST,
+    PIECE,
+    REMOVED,
+    SUFFIX,
+    Segment,
+    checksum,
+    is_in_place,
+    sync,
+    sync_folder,
+)
 
 SEGMENT_BYTES = 4 << 20
 LEAST_SEGMENT = 2 * HEADER
@@ -64,6 +75,8 @@ class Journal:
         self._late: deque[bytes] = deque()
         self._busy, self._retry_at = False, 0.0
         self._wake, self._thread = threading.Event(), None
+        self._retired: deque[int] = deque()  # segments that are full and perhaps not on the disk yet
+        self._placed: Segment | None = None
         self._told: set[str] = set()
 
     _thread: threading.Thread | None
@@ -143,6 +156,8 @@ class Journal:
         before, self._segment = self._segment, segment
         if before is not None:
             counts, self._pending = self._pending, {}
+            with suppress(OSError):  # no descriptor is free: syncing is left to the kernel
+                self._retired.append(os.dup(before.descriptor))
             self._finish_segment(before, counts)
             self._wake.set()  # for the next spare: a process that fills one segment will fill another
         segment.set_counts(self._pending)
@@ -216,15 +231,28 @@ class Journal:
         if segment is not None and descriptor is not None:
             try:
                 in_place = is_in_place(segment.path, descriptor)
-                getattr(os, "fdatasync", os.fsync)(descriptor)  # mmap.flush() would hold the interpreter lock
+                sync(descriptor)
             finally:
                 os.close(descriptor)
             if not in_place:
                 self._replace(segment)
                 return
+            if segment is not self._placed:  # its name has to survive, too
+                sync_folder(self._folder)
+                self._placed = segment
             segment.prepare()
             if segment.end > segment.last // 2:
                 self.make_spare()
+
+    def sync_retired(self) -> None:
+        """Sync segments that are full: what is in them is as old as the last rotation."""
+        while self._retired:
+            descriptor = self._retired.popleft()
+            try:
+                sync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_folder(self._folder)
 
     def make_spare(self) -> None:
         """Make the segment that comes next, unless there is one."""
@@ -262,9 +290,12 @@ class Journal:
                 spare, self._spare = self._spare, None
             segment, self._segment = self._segment, None
         with suppress(OSError, ValueError):
+            self.sync_retired()
+        with suppress(OSError, ValueError):
             if segment is not None:
                 segment.sync()
                 self._finish_segment(segment, self._pending)
+                sync_folder(self._folder)
         with suppress(OSError, ValueError):
             if spare is not None:
                 spare.close()
@@ -286,6 +317,9 @@ class Journal:
             if segment is not None:
                 with suppress(OSError, ValueError, BufferError):
                     segment.close(finished=False)
+        for descriptor in self._retired:
+            with suppress(OSError):
+                os.close(descriptor)
         self.dropped = {}
         self._begin()
 
@@ -300,6 +334,8 @@ def _keep(reference: weakref.ref[Journal], wake: threading.Event) -> None:
                 journal.make_spare()
             else:
                 journal.keep()
+        with suppress(OSError, ValueError):
+            journal.sync_retired()
         del journal
         rotated = wake.wait(interval)
         wake.clear()

@@ -6,7 +6,6 @@ time. Anything else is left to it.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,7 +19,19 @@ from karat.store import Row
 _MOST = 2**63
 _KNOWN_IDS = 1 << 14
 _encode = msgspec.json.Encoder().encode
-_split = lru_cache(_KNOWN_IDS)(split_id)  # the same documents come back again and again
+
+
+class _Ids(dict[str, tuple[str, str]]):
+    """Documents and chunks by id: the same ones come back again and again."""
+
+    def __missing__(self, id: str) -> tuple[str, str]:
+        if len(self) >= _KNOWN_IDS:
+            self.clear()
+        parts = self[id] = split_id(id)
+        return parts
+
+
+_ids = _Ids()
 
 
 class _PlainQuery(Struct, array_like=True, tag="query"):
@@ -143,11 +154,11 @@ def _make_event(event: Any) -> Row | None:
 
 
 def _hits(hits: list[Any]) -> str:
-    rows = []
-    for rank, hit in enumerate(hits, 1):
+    rows, rank = [], 0
+    for hit in hits:
         name, score = hit if type(hit) is tuple else (hit, None)
-        document, chunk = _split(name)
-        rows.append((document, rank, score, (), None, "", chunk))
+        parts, rank = _ids[name], rank + 1
+        rows.append((parts[0], rank, score, (), None, "", parts[1]))
     return _encode(rows).decode()
 
 

@@ -37,6 +37,7 @@ REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED)
 _LENGTH = struct.Struct("<I")
 _ZEROS = bytes(1 << 16)
 _pack_length, _pack_length_into, _unpack_length = _LENGTH.pack, _LENGTH.pack_into, _LENGTH.unpack_from
+_FRAME = struct.Struct("<II")  # length and checksum
 _STATE = struct.Struct("<Q")
 _COUNTS = struct.Struct(f"<{len(REASONS)}Q")
 _STATE_AT, _COUNTS_AT = 8, 64
@@ -144,7 +145,7 @@ class Segment:
 
     def sync(self) -> None:
         """Wait until the disk has what was written so far."""
-        getattr(os, "fdatasync", os.fsync)(self.descriptor)  # mmap.flush() would hold the interpreter lock meanwhile
+        sync(self.descriptor)
 
     def close(self, *, finished: bool = True) -> None:
         """Close the file. ``finished`` says to readers that nothing more will come."""
@@ -153,6 +154,20 @@ class Segment:
             _unlock(self.descriptor)  # a thread that syncs may still hold a duplicate, and the lock with it
         self.map.close()
         os.close(self.descriptor)
+
+
+def sync(descriptor: int) -> None:
+    """Wait until the disk has a file as it is now; mmap.flush() would hold the interpreter lock meanwhile."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names of the files in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def lock(descriptor: int) -> bool:
@@ -225,18 +240,17 @@ def read_frames(data: bytes) -> Iterator[Frame]:
     Raise :class:`Broken` at a frame whose checksum is wrong. A frame of which the bytes have only a part is not
     yielded: the caller reads more, and finds out then.
     """
-    position, size = 0, len(data)
+    position, size, unpack, crc32 = 0, len(data), _FRAME.unpack_from, zlib.crc32
     while position + 8 <= size:
-        length, crc = _LENGTH.unpack_from(data, position)[0], _LENGTH.unpack_from(data, position + 4)[0]
-        if length == 0:
+        length, crc = unpack(data, position)
+        start = position + 8
+        stop = start + length
+        if length == 0 or stop > size:
             return
-        stop = position + 8 + length
-        if stop > size:
-            return
-        payload = data[position + 8 : stop]
-        if zlib.crc32(payload) != crc:
+        payload = data[start:stop]
+        if crc32(payload) != crc:
             raise Broken
-        end = position + frame_size(length)
+        end = position + ((length + 15) & ~7)  # frame_size, without a call
         yield Frame(payload, position, end)
         position = end
 

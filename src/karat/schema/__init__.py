@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     )
     from karat.schema._labels import LabelCorrection
     from karat.schema._online import (
+        OnlineAcknowledgement,
         OnlineDamage,
         OnlineExport,
         OnlineForgetting,
@@ -292,6 +293,7 @@ __all__ = [
     "MoverRow",
     "NoveltyForm",
     "ObjectiveChange",
+    "OnlineAcknowledgement",
     "OnlineDamage",
     "OnlineExport",
     "OnlineForgetting",

@@ -223,6 +223,8 @@ class GoldenMerge(Struct, frozen=True, kw_only=True):
     """Queries of a candidate that a person has judged, and that the set now has."""
     unseen_queries: int = 0
     """Queries of a candidate that nobody has judged, and that were left out."""
+    paraphrases: int = 0
+    """Wordings of a candidate that a person has accepted as those of golden queries."""
 
 
 class GoldenChange(Struct, frozen=True, kw_only=True):

@@ -24,8 +24,8 @@ _MODULES = {
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
-    "_online": """OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport OnlineIngest OnlineJournal
-        OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable""",
+    "_online": """OnlineAcknowledgement OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport
+        OnlineIngest OnlineJournal OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable""",
     "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (

@@ -83,12 +83,22 @@ class OnlineRun(Struct, frozen=True, kw_only=True):
     measures: Mapping[str, float | None]
 
 
+class OnlineAcknowledgement(Struct, frozen=True, kw_only=True):
+    """Who has seen that records were dropped, and what became of it."""
+
+    time: str
+    author: str
+    reason: str
+    dropped: Mapping[str, int]
+    """How many that were, by reason; also segments that were removed. Empty if there was nothing to acknowledge."""
+
+
 class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Whether a log works: what it holds, what waits, what was lost."""
 
     store: str
     healthy: bool
-    """False if records were dropped or may be lost, or something could not be read."""
+    """False if records were dropped or may be lost and nobody acknowledged it, or something could not be read."""
     bytes: int
     """Of the store; 0 if there is none yet."""
     queries: OnlineTable
@@ -104,6 +114,10 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Null if no run was recorded."""
     without_session: int = 0
     """Stored queries that have no session: what became of them is not known, and they are in no sample of sessions."""
+    acknowledged: Mapping[str, int] = {}
+    """How many of ``dropped``, and of ``removed`` under that name, somebody has acknowledged."""
+    acknowledgements: tuple[OnlineAcknowledgement, ...] = ()
+    """Who did, when and why, the oldest first."""
     free: int | None = None
     """Bytes that are free on the disk of the store; null if that cannot be found out."""
     trials: tuple[OnlineTrial, ...] = ()

@@ -221,6 +221,15 @@ create table trial_logs (
 """
 """Counts by the hour in which a session ended, for pictures; and how far each log was read, by the id of its store."""
 
+_ACKNOWLEDGEMENTS = """
+alter table drops add column acknowledged integer not null default 0;
+create table acknowledgements (
+    number integer primary key autoincrement, time real not null, author text not null check (author != ''),
+    reason text not null check (reason != ''), dropped text not null
+);
+"""
+"""What somebody has seen of the records that hosts dropped, by segment; and who, when, why, and how many."""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _VIEWS,
     _FLAGS,
@@ -230,5 +239,6 @@ MIGRATIONS: tuple[str, ...] = (
     _ORIGINS,
     _TRIAL_LOGS,
     _sqlite_alerts.STEP,
+    _ACKNOWLEDGEMENTS,
 )
 """The steps in their order; the number of a store is how many it has taken."""

@@ -44,8 +44,18 @@ SELECT_EVENTS_OF_SESSION = _select("events", EVENT_COLUMNS, " and session = ?")
 SELECT_POSITIONS = "select name, position from segments"
 SET_POSITION = "insert into segments values (?, ?) on conflict (name) do update set position = excluded.position"
 DELETE_POSITION = "delete from segments where name = ?"
-SET_DROPS = "insert into drops values (?, ?, ?) on conflict (segment, reason) do update set count = excluded.count"
+SET_DROPS = (
+    "insert into drops (segment, reason, count) values (?, ?, ?) "
+    "on conflict (segment, reason) do update set count = excluded.count"
+)
 SELECT_DROPS = "select segment, reason, count from drops"
+SELECT_ACKNOWLEDGED = "select reason, sum(acknowledged) from drops group by reason having sum(acknowledged) > 0"
+SELECT_NOT_ACKNOWLEDGED = (
+    "select reason, sum(count - acknowledged) from drops where count > acknowledged group by reason order by reason"
+)
+ACKNOWLEDGE_DROPS = "update drops set acknowledged = count where count > acknowledged"
+INSERT_ACKNOWLEDGEMENT = "insert into acknowledgements (time, author, reason, dropped) values (?, ?, ?, ?)"
+SELECT_ACKNOWLEDGEMENTS = "select time, author, reason, dropped from acknowledgements order by number"
 COUNT_WITHOUT_SESSION = "select count(*) from queries where session = ''"
 INSERT_DAMAGE = "insert into damages (segment, file, bytes, reason, time) values (?, ?, ?, ?, ?)"
 SELECT_DAMAGES = "select segment, file, bytes, reason, time from damages order by key"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -10,11 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, SystemFailed
+from karat.core import InputError
 from karat.files import make_own, record_folder, record_path
 from karat.store import _sqlite_statements as sql
 from karat.store import _sqlite_traffic as traffic_sql
+from karat.store._acknowledgements import AcknowledgementTables
 from karat.store._alerts import AlertTables
+from karat.store._errors import explain
 from karat.store._sessions import SessionTables
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
@@ -49,7 +50,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Do all of a block, or nothing of it; nobody else writes meanwhile."""
-        with _explain(self.path):
+        with explain(self.path):
             self._connection.execute("begin immediate")
             try:
                 yield
@@ -290,16 +291,21 @@ class Store:
         ((name,),) = self._rows(sql.SELECT_STORE_ID)
         return str(name)
 
+    @property
+    def acknowledgements(self) -> AcknowledgementTables:
+        """The tables of what was acknowledged."""
+        return AcknowledgementTables(self._connection, self._rows)
+
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
-        with _explain(self.path):
+        with explain(self.path):
             self._connection.execute("vacuum")
             self._connection.execute(f"pragma busy_timeout = {_READERS}")
             ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
         return not busy
 
     def _rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        with _explain(self.path):
+        with explain(self.path):
             for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
                 yield row
 
@@ -307,7 +313,7 @@ class Store:
 def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
     """Open a store for reading, or for writing; then it is made or brought to this version of karat, if need be."""
     place = Path(path)
-    with _explain(place):
+    with explain(place):
         if write:
             place.parent.mkdir(parents=True, exist_ok=True)
             make_own(place, 0o600)  # what people asked is for the owner's eyes
@@ -371,27 +377,3 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 def _span(since: float | None, until: float | None) -> tuple[float, float]:
     return _ALL[0] if since is None else since, _ALL[1] if until is None else until
-
-
-@contextmanager
-def _explain(path: Path) -> Iterator[None]:
-    """Raise errors of the database and the disk as errors of karat."""
-    try:
-        yield
-    except (sqlite3.OperationalError, OSError) as error:
-        if _is_full(error):
-            problem = "the disk is full: nothing of this was stored, and what is in the journal stays there"
-            raise SystemFailed(f"{path}: {problem}; make room, and try again") from None
-        if isinstance(error, OSError):
-            raise InputError(f"cannot be used as a store: {error.strerror}", source=str(path)) from None
-        hint = "is the disk full, or does another process hold the store?"
-        raise SystemFailed(f"{path}: cannot be used: {error}; {hint}") from None
-    except sqlite3.DatabaseError as error:
-        hint = "restore it from a backup, or move it away: karat makes a new one, and the journal is kept"
-        raise InputError(f"cannot be used as a store: {error}", source=str(path), hint=hint) from None
-
-
-def _is_full(error: sqlite3.OperationalError | OSError) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return error.sqlite_errorcode == sqlite3.SQLITE_FULL

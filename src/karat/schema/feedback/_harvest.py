@@ -55,3 +55,6 @@ class HarvestReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         tuple[str, ...],
         Meta(description="The ids of queries that people should look at, and for which there is no pair to judge."),
     ] = ()
+    paraphrases: Annotated[
+        Count, Meta(description="Texts that may be other wordings of golden queries, for a person to accept.")
+    ] = 0
