@@ -176,6 +176,7 @@ def test_hostile_text_is_one_plain_line(alerted: Path, hook: Hook) -> None:
     for text in texts:
         assert text.isprintable()
         assert "<" not in text
+    assert "question 1" not in json.dumps(hook.bodies)  # what somebody asked
 
 
 def test_the_command_sends_to_the_address_of_the_variable(
