@@ -343,6 +343,49 @@ def test_a_document_that_was_called_useless_earns_nothing(tmp_path: Path) -> Non
     assert look_at_trial(path, "rerank").logs[0].unreadable == 2
 
 
+def test_a_longer_list_earns_nothing_by_its_length(tmp_path: Path) -> None:
+    """Who reads any document, whatever it is, prefers neither system, though the treatment shows twice as many."""
+    path = tmp_path / "karat.db"
+    plan = TrialPlan(feature="rerank", source="interleaving", measure="choices", must_show="", idle=IDLE)
+    start_trial(path, plan, now=START)
+    rng = random.Random(1)
+    lists = {"disjoint": list("pqrstuvwxy"), "the same and more": list("bcaed") + list("vwxyz"), "same": list("ecadb")}
+    for text, new in lists.items():
+        rankings = {"control": list("abcde"), "treatment": new}
+        for number in range(400):
+            name = f"{text}{number}"
+            shown = interleave(rankings, session=name, query=text)
+            noted: dict[str, Any] = {"attributes": {"teams": {"rerank": list(shown.teams)}}}
+            channels = {system: tuple(own) for system, own in rankings.items()}
+            put(
+                path,
+                ask(name, 1, START + 1, text=text, hits=shown.documents, channels=channels, **noted),
+                LoggedEvent(
+                    f"{name}-r", START + 2, "read_after_search", session=name, document=rng.choice(shown.documents)
+                ),
+            )
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    values = count(path)["difference:choices"]
+    mean = sum(value * number for value, number in values.items()) / 1200
+    assert abs(mean) < 3 / 1200**0.5
+
+
+def test_a_treatment_that_finds_nothing_loses_what_people_choose(tmp_path: Path) -> None:
+    """A list of the control alone still counts for it; one of the treatment alone counts for nobody."""
+    path = tmp_path / "karat.db"
+    plan = TrialPlan(feature="rerank", source="interleaving", measure="choices", must_show="", idle=IDLE)
+    start_trial(path, plan, now=START)
+    for number, (team, other) in enumerate((("control", "treatment"), ("treatment", "control"))):
+        noted: dict[str, Any] = {"attributes": {"teams": {"rerank": [team] * 3}}}
+        put(
+            path,
+            ask(f"s{number}", 1, START + 1, channels={team: ("a", "b", "c"), other: ()}, **noted),
+            LoggedEvent(f"r{number}", START + 2, "read_after_search", session=f"s{number}", document="b"),
+        )
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    assert count(path)["difference:choices"] == {-1.0: 1, 0.0: 1}
+
+
 def test_shadow_runs_from_the_log(tmp_path: Path) -> None:
     """Both lists by judgments, one difference a session; a treatment that failed has returned nothing."""
     path = tmp_path / "karat.db"

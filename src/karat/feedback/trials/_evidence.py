@@ -97,7 +97,26 @@ def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[I
     if not isinstance(teams, list) or len(teams) != len(documents) or any(team not in known for team in teams):
         raise Unreadable
     chosen = {*asked.read, *asked.reused, *asked.useful} - {*asked.not_useful}
-    return Interleaved(systems=systems, documents=documents, teams=tuple(teams)), chosen
+    start = _find_end(asked.query, teams, *systems)
+    fair = [None if place >= start and team == systems[1] else team for place, team in enumerate(teams)]
+    return Interleaved(systems=systems, documents=documents, teams=tuple(fair)), chosen
+
+
+def _find_end(query: LoggedQuery, teams: Sequence[str | None], control: str, treatment: str) -> int:
+    """Return the place from which on the control had no document left when a round of the draft began.
+
+    What the treatment adds from there on is compared with nothing: by chance alone, a longer list is clicked more.
+    """
+    documents = query.documents
+    known = {document_of(name) for name in query.channels.get(control, ())}
+    known.update(name for name, team in zip(documents, teams, strict=True) if team == control)
+    places = {name: place for place, name in enumerate(documents)}
+    last = max((places.get(name, len(documents)) for name in known), default=-1)
+    place = next((place for place, team in enumerate(teams) if team is not None), len(teams))
+    while place < len(teams) and place <= last:
+        both = place + 1 < len(teams) and {teams[place], teams[place + 1]} == {control, treatment}
+        place += 2 if both else 1
+    return place
 
 
 def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) -> Evidence:
