@@ -293,3 +293,12 @@ def test_a_baseline_of_nothing_and_a_journal_with_damage(path: Path) -> None:
     names = {segment.suffix for segment in journal.iterdir()}
     assert names
     assert any("cannot be read" in note for note in look(path, 2, record=False).notes)
+
+
+def test_all_alerts_off_is_not_fine(path: Path) -> None:
+    """A watch that asks for nothing has measured nothing, and says so."""
+    write(path, make_window(0, error="down"))
+    off = replace(CONFIG, alerts={name: replace(limit, on=False) for name, limit in ALERTS.items()})
+    report = look(path, 1, off)
+    assert (report.status, exit_code(report)) == ("not measurable", 4)
+    assert "every alert is switched off: nothing is watched" in report.notes
