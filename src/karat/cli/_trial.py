@@ -200,12 +200,19 @@ def report(feature: str, html: str | None, svg: str | None, store: str, as_json:
     """
     from karat.cli._output import write_output
     from karat.cli._trial_text import report_text
+    from karat.files import refuse_input
+    from karat.online import read_log
     from karat.online.trials import report_trial
     from karat.reports import render_trial_html, render_trial_svg
     from karat.schema import to_json
 
+    outputs = [(html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")]
+    read_log(store).close()  # an output that would overwrite the store is refused before anybody has looked
+    for path, _, option in outputs:
+        if path is not None:
+            refuse_input(path, option)
     document = report_trial(store, feature)
-    for path, render, option in ((html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")):
+    for path, render, option in outputs:
         if path is not None:
             write_output(path, render(document), option)
     emit(to_json(document) if as_json else report_text(document))
