@@ -254,6 +254,18 @@ def test_planned_shares_are_those_of_the_flag(tmp_path: Path) -> None:
     assert (find_ratio(80, 20), find_ratio(1, 3), find_ratio(0.01, 99.99)) == ((4, 1), (1, 3), (1, 100))
 
 
+def test_a_latency_below_zero_is_not_measured(tmp_path: Path) -> None:
+    """A clock was set back meanwhile: it neither counts as quick, nor keeps the trial from being measured."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature="rerank", source="sessions", measure="InTime@500", must_show="", idle=IDLE),
+                now=START)  # fmt: skip
+    put(path, ask("s1", 1, START + 1, "control", latency=10.0), ask("s2", 1, START + 2, latency=-5.0),
+        ask("s2", 2, START + 3, latency=900.0), ask("s3", 1, START + 4, latency=-5.0))  # fmt: skip
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    assert count(path)["difference:InTime@500"] == {-1.0: 1}
+    assert count(path)["latency:treatment"] == {900.0: 1}
+
+
 def test_units_that_are_lost_are_found(path: Path) -> None:
     """A treatment that loses a third of its sessions looks good in the rest: the sample ratio says so."""
     arms = {number: "treatment" if number % 2 else "control" for number in range(600) if number % 6 != 1}

@@ -53,7 +53,7 @@ def describe_session(session: Session, variant: str, measures: Iterable[str]) ->
         variant=variant,
         values=measure_behaviour(session, filter(is_behavioural, measures)),
         lists={variant: [_to_answered(query) for query in queries]},
-        latencies={variant: [query.latency for query in queries if query.latency is not None]},
+        latencies={variant: _list_times(query.latency for query in queries)},
     )
 
 
@@ -80,9 +80,7 @@ def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatme
         end=records[-1].time,
         values={plan.measure: compare_session(pages, treatment, control)},
         lists={name: [_to_channel(query, name) for query in queries] for name in (control, treatment)},
-        latencies={
-            name: [query.stages[name] for query in queries if name in query.stages] for name in (control, treatment)
-        },
+        latencies={name: _list_times(query.stages.get(name) for query in queries) for name in (control, treatment)},
     )
 
 
@@ -123,8 +121,8 @@ def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) 
     """Return what a session says whose calls were answered by both systems, of which it saw the control."""
     runs = [run for run in records if run.lists and run.status in ("answered", *_TREATMENT_FAILED)]
     latencies = {
-        control: [run.control_latency for run in runs if run.control_latency is not None],
-        treatment: [run.treatment_latency for run in runs if run.treatment_latency is not None],
+        control: _list_times(run.control_latency for run in runs),
+        treatment: _list_times(run.treatment_latency for run in runs),
     }
     lists = {
         control: [AnsweredQuery(text=run.text, documents=run.control[: run.k]) for run in runs],
@@ -134,6 +132,11 @@ def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) 
         ],
     }
     return Evidence(end=records[-1].time, lists=lists, latencies=latencies)
+
+
+def _list_times(latencies: Iterable[float | None]) -> list[float]:
+    """Return the latencies that were measured; one below 0 is that of a clock that was set back meanwhile."""
+    return [latency for latency in latencies if latency is not None and latency >= 0]
 
 
 def _rebuild(records: Sequence[Record]) -> list[Session]:
