@@ -352,7 +352,12 @@ def test_a_document_that_was_called_useless_earns_nothing(tmp_path: Path) -> Non
     )
     collect_trial(path, "rerank", now=START + 3 * IDLE)
     assert count(path)["difference:choices"] == {-1.0: 1}
-    assert look_at_trial(path, "rerank").logs[0].unreadable == 2
+    status = look_at_trial(path, "rerank")
+    assert status.logs[0].unreadable == 2
+    (condition,) = [own for own in status.conditions if own.name == "log"]
+    assert (condition.met, condition.detail) == (
+        False, "0 of 1 sessions went on after they were measured; 2 more could not be read"
+    )  # fmt: skip
 
 
 def test_a_longer_list_earns_nothing_by_its_length(tmp_path: Path) -> None:
@@ -422,6 +427,7 @@ def test_shadow_runs_from_the_log(tmp_path: Path) -> None:
     assert seen["difference:RR@10"] == {0.0: 1, 0.5: 1, -0.5: 1}  # s1: (1 - 1/2 + 0 - 1/2) / 2
     assert seen["difference:unjudged"] == {0.25: 1, 0.5: 1, 0.0: 1}
     assert seen["units:control"] == seen["units:treatment"]
+    assert seen["latency:treatment"] == {11.0: 4}  # not of the call that failed, which may take no time
 
 
 def test_what_a_file_says_is_not_from_the_log(path: Path) -> None:

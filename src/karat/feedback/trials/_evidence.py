@@ -15,8 +15,8 @@ from karat.online.interleaving import TEAMS, Interleaved, compare_session
 from karat.online.shadow import AnsweredQuery, LoggedShadow
 from karat.online.trials import TrialPlan, is_behavioural
 
-_TREATMENT_FAILED = ("failed", "timeout", "breaker open", "no worker")
-"""Calls that the treatment should have answered; a list of nothing stands for each."""
+_TIMED = ("answered", "timeout")
+"""What has a latency to compare: to fail may take no time."""
 
 
 class Unreadable(Exception):
@@ -119,10 +119,10 @@ def _find_end(query: LoggedQuery, teams: Sequence[str | None], control: str, tre
 
 def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) -> Evidence:
     """Return what a session says whose calls were answered by both systems, of which it saw the control."""
-    runs = [run for run in records if run.lists and run.status in ("answered", *_TREATMENT_FAILED)]
+    runs = [run for run in records if run.is_comparable]
     latencies = {
         control: _list_times(run.control_latency for run in runs),
-        treatment: _list_times(run.treatment_latency for run in runs),
+        treatment: _list_times(run.treatment_latency for run in runs if run.status in _TIMED),
     }
     lists = {
         control: [AnsweredQuery(text=run.text, documents=run.control[: run.k]) for run in runs],
