@@ -292,3 +292,30 @@ def test_what_is_refused(path: Path) -> None:
         look_at_trial(path, "rerenk")
     with pytest.raises(UsageError, match="an author and a reason"):
         stop_trial(path, "rerank", author="", reason="x")
+
+
+def test_a_count_that_no_store_holds_and_a_variant_that_nobody_planned(path: Path) -> None:
+    """Refused before they are added: a trial that cannot be read any more could not even be stopped."""
+    start_trial(path, TrialPlan(feature="f"))
+    for count in (10_000_001, 2**63 - 1, 10**30):
+        cases: list[dict[str, Any]] = [
+            {"differences": {"RR@10": Tally.from_counts({0.5: count})}},
+            {"units": {"control": count}},
+            {"latencies": {"control": {1.0: count}}},
+        ]
+        for fields in cases:
+            with pytest.raises(UsageError, match="too large; record batches of up to 10,000,000"):
+                record_batch(path, "f", "huge", Observations(**fields))
+    with pytest.raises(
+        UsageError, match="variant 'treatmnet' is not in the plan of the trial, did you mean 'treatment'"
+    ):
+        record_batch(path, "f", "typo", Observations(latencies={"treatmnet": {1.0: 500}}))
+    assert look_at_trial(path, "f").samples == 0
+
+
+def test_every_planned_variant_needs_its_latency() -> None:
+    """One of which nothing was measured is not as quick as the other."""
+    plan = TrialPlan(feature="f", shares={"control": 1, "a": 1, "b": 1})
+    seen = Observations(latencies={"control": {10.0: 200}, "a": {10.0: 200}})
+    (latency,) = [own for own in judge_trial(plan, seen).conditions if own.name == "latency"]
+    assert not latency.met

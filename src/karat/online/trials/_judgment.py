@@ -144,9 +144,9 @@ def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
 
 
 def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:
-    names = (CONTROL, *(name for name in seen.latencies if name != CONTROL))
+    names = (CONTROL, *(name for name in plan.planned if name != CONTROL))
     counts = {name: sum(seen.latencies.get(name, {}).values()) for name in names}
-    if len(names) < 2 or min(counts.values()) < plan.least:
+    if min(counts.values()) < plan.least:
         return _condition("latency", f"fewer than {plan.least:,} latencies of each variant", met=False)
     control = find_p95(seen.latencies[CONTROL]) or 0.0
     slowest = max(find_p95(seen.latencies[name]) or 0.0 for name in names[1:])

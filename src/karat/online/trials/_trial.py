@@ -31,6 +31,8 @@ from karat.stats.sequential import Decision
 from karat.store import Row, Store, open_store
 
 _OVER = ("graduated", "rejected")
+_LARGEST_COUNT = 10_000_000
+"""In a batch: all that a store adds up stays a number that it can hold, and that a look has room for."""
 _EXIT_CODES = {"graduated": 0, "rejected": 1, "paused": 4}
 _MOVES: dict[Decision, tuple[str, dict[str, Any]]] = {
     Decision.GRADUATE: ("graduated", {"percent": 100.0}),
@@ -202,10 +204,14 @@ def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
 
 def _require_planned(plan: TrialPlan, seen: Observations) -> None:
     """Raise if something was measured that the plan does not know: a mistyped name would count as not measured."""
-    planned = {plan.measure, *plan.guardrails, plan.must_show, UNJUDGED}
-    for what, names, known in (("measure", seen.differences, planned), ("variant", seen.units, set(plan.planned))):
+    planned, variants = {plan.measure, *plan.guardrails, plan.must_show, UNJUDGED}, set(plan.planned)
+    given = (("measure", seen.differences, planned), ("variant", seen.units, variants))
+    for what, names, known in (*given, ("variant", seen.latencies, variants | {CONTROL})):
         for name in sorted(set(names) - known):
             raise UsageError(f"{what} {name!r} is not in the plan of the trial{did_you_mean(name, known)}")
+    most = max((count for _, _, _, count in seen.series(0)), default=0)
+    if most > _LARGEST_COUNT:
+        raise UsageError(f"a batch of {most:,} of one kind is too large; record batches of up to {_LARGEST_COUNT:,}")
 
 
 def _to_trial(row: Row, store: Store) -> Trial:
