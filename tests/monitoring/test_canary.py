@@ -285,3 +285,10 @@ def test_an_index_that_few_queries_say_is_not_known(flag: Path) -> None:
     assert "19 of 20 queries do not say their index" in report.reason
     write(flag, [structs.replace(query, id=f"{query.id}x", index="other") for query in rows if query.index])
     assert decide(flag, 2).decision == "roll back"
+
+
+def test_a_store_that_cannot_be_read_is_no_mistake_of_the_caller(path: Path) -> None:
+    """Cron gets 3 for a damaged store, and 2 for a name that is wrong."""
+    assert run_karat("online", "canary", path, "rerank").returncode == 2
+    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    assert run_karat("online", "canary", path, "rerank").returncode == 3

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from karat.online.trials import (
     read_transitions,
     record_batch,
     reopen_trial,
+    report_trial,
     start_trial,
     stop_trial,
 )
@@ -319,3 +321,20 @@ def test_every_planned_variant_needs_its_latency() -> None:
     seen = Observations(latencies={"control": {10.0: 200}, "a": {10.0: 200}})
     (latency,) = [own for own in judge_trial(plan, seen).conditions if own.name == "latency"]
     assert not latency.met
+
+
+def test_a_mistyped_store_is_not_made(tmp_path: Path) -> None:
+    """To look for a trial, or to end one, makes no store, which would be healthy ever after."""
+    path = tmp_path / "typo" / "karat.db"
+    calls: list[Callable[[], object]] = [
+        lambda: look_at_trial(path, "f"),
+        lambda: report_trial(path, "f"),
+        lambda: decide_trial(path, "f", author="ada"),
+        lambda: stop_trial(path, "f", author="ada", reason="test"),
+        lambda: reopen_trial(path, "f", author="ada", reason="test"),
+        lambda: record_batch(path, "f", "1", Observations()),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="no such store"):
+            call()
+    assert list(tmp_path.iterdir()) == []

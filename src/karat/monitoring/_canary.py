@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 from msgspec import structs
 
 from karat.config import OnlineConfig
-from karat.core import InputError, did_you_mean
+from karat.core import InputError, SystemFailed, did_you_mean
 from karat.monitoring._arms import Arms, compare_arms, find_silence, read_arms
 from karat.monitoring._times import format_time
 from karat.online.flags import Flag, FlagConflict, change_flag, read_flag_history, read_flags
@@ -75,7 +76,12 @@ def decide_canary(
 
 
 def _find_flag(store: str | os.PathLike[str], key: str) -> tuple[Flag, int]:
-    flags = read_flags(store)
+    try:
+        flags = read_flags(store)
+    except InputError as error:
+        if Path(store).exists():  # it cannot be read, which is no mistake of whoever asks
+            raise SystemFailed(str(error)) from None
+        raise
     if key not in flags:
         hint = f"karat flag set {key} --percent 0 --reason ... makes it"
         raise InputError(f"no flag {key!r}{did_you_mean(key, flags)}", source=os.fspath(store), hint=hint)

@@ -310,18 +310,21 @@ class Store:
                 yield row
 
 
-def open_store(path: str | os.PathLike[str], *, write: bool = False) -> Store:
-    """Open a store for reading, or for writing; then it is made or brought to this version of karat, if need be."""
+def open_store(path: str | os.PathLike[str], *, write: bool = False, make: bool = True) -> Store:
+    """Open a store for reading, or for writing; then it is made or brought to this version of karat, if need be.
+
+    Without ``make`` one that is not there is not made: whoever looks for something in it has mistyped its name.
+    """
     place = Path(path)
     with explain(place):
+        if not (write and make) and not place.is_file():
+            hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
+            raise InputError("no such store", source=str(path), hint=hint)
         if write:
             place.parent.mkdir(parents=True, exist_ok=True)
             make_own(place, 0o600)  # what people asked is for the owner's eyes
             connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         else:
-            if not place.is_file():
-                hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
-                raise InputError("no such store", source=str(path), hint=hint)
             address = f"{place.absolute().as_uri()}?mode=ro"
             connection = sqlite3.connect(
                 address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False

@@ -45,7 +45,7 @@ def add_from_log(
     seen: Mapping[int, Observations],
 ) -> bool:
     """Add what was measured, by hour, and how far the log was read; return False if somebody else did so meanwhile."""
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature, running=True)
         now = time()
         state = msgspec.json.encode(position).decode()

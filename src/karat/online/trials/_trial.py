@@ -101,7 +101,7 @@ def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: O
     ``batch`` is an id that the writer gives to some sessions, so that a batch that is sent again counts once. Nothing
     checks it against a log, and the status of the trial says so.
     """
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature, running=True)
         _require_planned(trial.plan, seen)
         if batch.startswith(f"{LOG}:"):
@@ -112,7 +112,7 @@ def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: O
 
 def look_at_trial(path: str | os.PathLike[str], feature: str) -> TrialStatus:
     """Return what is known about the latest trial of a feature. Looking is free, and counted."""
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         return _look(store, find_trial(store, feature))
 
 
@@ -131,7 +131,7 @@ def decide_trial(
     The trial and the feature's flag change together or not at all: a treatment that graduates is for everybody, a
     harmful one is switched off. Of two that decide at once one does, and the other is told that the trial is over.
     """
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature, running=True)
         status = _look(store, trial)
         decision = Decision(status.decision)
@@ -148,7 +148,7 @@ def decide_trial(
 
 def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
     """Reject a trial that is running or paused, whatever the evidence. The flag stays as it is."""
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature)
         if trial.status in _OVER:
             raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status} already")
@@ -157,7 +157,7 @@ def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reaso
 
 def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
     """Let the latest trial of a feature run again, with all that was measured. The flag stays as it is."""
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature)
         if trial.status == "running":
             raise UsageError(f"trial {trial.number} of {feature!r} is running")
@@ -166,7 +166,7 @@ def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, rea
 
 def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
     """Return the latest trial of a feature over time, for a picture. It is a look, and counted."""
-    with open_store(path, write=True) as store, store.transaction():
+    with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature)
         status = _look(store, trial)
         rows = store.trials.hourly(trial.key, name_series(trial.plan.measure))
