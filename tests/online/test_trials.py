@@ -245,7 +245,7 @@ def test_what_is_refused(path: Path) -> None:
         ({"feature": "a b"}, "key 'a b'"),
         ({"source": "click"}, "did you mean 'clicks'"),
         ({"least": 0}, "least=0"),
-        ({"measure": "R@5"}, "cannot be empty or a guardrail"),
+        ({"measure": "R@5"}, "cannot be a guardrail"),
         ({"latency_ratio": 0.5}, "1 or more"),
         ({"unjudged_margin": 2}, "a share"),
         ({"shares": {"control": 1}}, "two or more variants"),

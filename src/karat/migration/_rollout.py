@@ -185,7 +185,7 @@ def judge_rollout(
     unmapped = sorted(item.id for item in cited.values() if not _leads(item, redirects))
     same, n = len(asked) - len(mismatches), len(asked)
     low, high = exact_interval(len(mismatches), n)
-    identical = judge_share("identical citations", same / n, wanted.citations, n, wanted.least, "queries")
+    identical = judge_share("identical citations", same / n, wanted.citations, n, wanted.least, "queries", "differ")
     checks = (identical, _check_mapped(unmapped, len(cited)))
     verdicts = {check.verdict for check in checks}
     verdict = next(name for name in ("fail", "inconclusive", "pass") if name in verdicts)

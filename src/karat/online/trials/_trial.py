@@ -16,7 +16,7 @@ from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import is_behavioural
 from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
 from karat.online.trials._observations import UNJUDGED, Observations, name_series
-from karat.online.trials._plan import TrialPlan, decode_plan, encode_plan
+from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
 from karat.online.trials._points import trace_trial
 from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
 from karat.schema.trials import (
@@ -84,6 +84,10 @@ def _plan_shares(store: Store, plan: TrialPlan) -> dict[str, float]:
 
 def _require_measures(plan: TrialPlan) -> None:
     """Refuse measures that do not exist: nobody could measure them, and the plan cannot be changed later."""
+    if plan.source == "interleaving" and plan.measure != CHOICES:
+        raise UsageError(
+            f"interleaved lists measure what people choose, and not {plan.measure}: the measure is {CHOICES!r}"
+        )
     deciding = (plan.measure,) if plan.source in ("judgments", "sessions") else ()  # otherwise a name for a choice
     if plan.source != "sessions":
         for name in filter(is_behavioural, (*deciding, *plan.guardrails)):
