@@ -248,6 +248,8 @@ LINES = [
     ["trial", "list", "--store", "##[kept].db"],
     ["trial", "status", "running", "--store", "##[kept].db"],
     ["trial", "collect", "running", "--store", "##[kept].db"],
+    ["trial", "report", "running", "--store", "##[kept].db"],
+    ["trial", "holdout", "##[add-mask]x", "--golden", "##[none]", "--store", "##[kept].db"],
     ["trial", "decide", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
     ["trial", "stop", "running", "--reason", hostile(1, ACTING), "--author", hostile(0), "--store", "##[kept].db"],
     ["trial", "reopen", "##[add-mask]x", "--reason", hostile(1, ACTING), "--store", "##[kept].db"],

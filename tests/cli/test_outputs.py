@@ -17,6 +17,7 @@ from karat import golden, online
 from karat.cli._main import cli
 from karat.online._shadow_records import ShadowDraft
 from karat.online.flags import change_flag
+from karat.online.trials import TrialPlan, start_trial
 
 QRELS = "q01 0 d01 1\nq02 0 d02 1\n"
 RUN = "q01 Q0 d01 1 2.0 t\nq02 Q0 x01 1 1.0 t\n"
@@ -109,6 +110,16 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["shadow", "gate", "live.db", ".", "--html"],
         ["live.db", "live.db.key", "karat.toml", "set/queries.jsonl"],
         ["live.db.journal/new.html", "live.db-wal"],
+    ),
+    ("trial report", "--html"): (
+        ["trial", "report", "rerank", "--store", "live.db", "--html"],
+        ["live.db", "live.db-wal", "live.db.key"],
+        ["live.db.journal/new.html", "live.db-shm"],
+    ),
+    ("trial report", "--svg"): (
+        ["trial", "report", "rerank", "--store", "live.db", "--svg"],
+        ["live.db", "live.db.key"],
+        ["live.db.journal/new.svg", "live.db-wal"],
     ),
     ("migrate blocks", "--output"): (["migrate", "blocks", ".", "docs", "-o"], MIGRATED, ["docs/new.md"]),
     ("migrate blocks", "--history"): (["migrate", "blocks", ".", "docs", "--history"], MIGRATED, ["docs/new.md"]),
@@ -210,6 +221,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         log.write(draft)
     online.ingest(folder / "live.db")
     change_flag(folder / "live.db", "rerank", {"percent": 5}, author="ada", reason="canary")
+    start_trial(folder / "live.db", TrialPlan(feature="rerank"))
     return folder
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.measures.test_whole import draw_golden, draw_hits
 
 from each import each
-from karat.core import Document, Hit, HitList, HitTable, Provenance, Run, Trace, find_table_rows
-from karat.evaluation import RankedLists, describe_order, score_run
+from karat.core import Document, Hit, HitList, HitTable, InputError, Provenance, Run, Trace, find_table_rows
+from karat.evaluation import RankedLists, StoredLists, describe_order, score_run
 from karat.gate._lists import compare_lists, summarise_lists
 
 
@@ -93,3 +93,15 @@ def test_a_slice_of_a_table_is_a_list_of_its_own() -> None:
     assert again.table is None
     assert again.hits() == trace.hits == (Hit("wifi:chunk:1", 2.0), Hit("pool", 1.0))
     assert not hasattr(again, "unknown")
+
+
+def test_stored_lists_are_decoded_at_once_as_one_by_one() -> None:
+    """Lists of a baseline that are taken together are those that are asked for one by one; a damaged one is named."""
+    texts = {"q": b'["wifi", "pool"]', "r": b"[]", "s": '["früh"]'.encode()}
+    lists = StoredLists(texts)
+    assert lists.take(["s", "q", "r"]) == [lists["s"], lists["q"], lists["r"]] == [("früh",), ("wifi", "pool"), ()]
+    assert lists.take([]) == []
+    assert lists.find_answered() == {"q": True, "r": False, "s": True}
+    for damaged in (b"5", b'["wifi", 5]'):
+        with pytest.raises(InputError, match="the documents of query 'r' are not a list"):
+            StoredLists(texts | {"r": damaged}).take(["q", "r"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from karat import online
-from karat.core import GoldenSet, InputError, Judgment, Query, Target, UsageError
+from karat.core import GoldenSet, InputError, Judgment, Query, SystemFailed, Target, UsageError
 from karat.feedback.trials import collect_trial, plan_from_log
 from karat.feedback.trials._blocks import find_ratio
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery
@@ -201,6 +201,31 @@ def test_a_clock_that_goes_backwards_loses_and_repeats_nothing(path: Path) -> No
     assert collect_trial(path, "rerank", now=START + 1 + IDLE).sessions == 1
     assert collect_trial(path, "rerank", now=START - 500).sessions == 0
     assert collect_trial(path, "rerank", now=START + 2 * IDLE).sessions == 1
+
+
+def test_a_reader_that_dies_leaves_nothing_half_done(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How far the log was read and what was measured are written together: the next one counts everything, once."""
+    put(path, ask("c", 1, START, "control"), ask("t", 1, START))
+    with monkeypatch.context() as patch:
+
+        def die(*_: object) -> bool:
+            raise KeyboardInterrupt
+
+        patch.setattr("karat.store.TrialTables.add_batch", die)
+        with pytest.raises(KeyboardInterrupt):
+            collect_trial(path, "rerank", now=START + 3 * IDLE)
+    assert count(path) == {}
+    assert look_at_trial(path, "rerank").logs == ()
+    assert collect_trial(path, "rerank", now=START + 3 * IDLE).sessions == 2
+
+
+def test_others_that_read_all_the_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is never the first gives up with one message, and nothing is counted twice."""
+    put(path, ask("c", 1, START, "control"))
+    monkeypatch.setattr("karat.store.TrialTables.set_log", lambda *_: False)
+    with pytest.raises(SystemFailed, match="others read the same log"):
+        collect_trial(path, "rerank", now=START + 3 * IDLE)
+    assert count(path) == {}
 
 
 def test_a_session_with_two_variants_counts_for_the_first(path: Path) -> None:

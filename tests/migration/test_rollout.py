@@ -83,6 +83,25 @@ def test_what_could_not_be_compared_counts_as_different() -> None:
         judge_rollout(TABLE, [])
 
 
+def test_queries_that_cite_nothing_do_not_make_the_others_right() -> None:
+    """The share is that of the queries with a citation: a log without citations says nothing."""
+    report = judge_rollout(TABLE, [ask("", "")] * 199 + [ask("b3", "n3")])
+    assert (report.checks[0].n, report.verdict, report.stage) == (1, "inconclusive", "shadow")
+    report = judge_rollout(TABLE, [ask("", "")] * 980 + [ask("b3", "n3")] * 10 + [ask("b3", "n4")] * 10)
+    assert (report.checks[0].value, report.mismatch, report.verdict) == (0.5, 0.5, "fail")
+
+
+def test_the_same_id_in_another_document_is_another_block() -> None:
+    """Ids that begin anew in every document say nothing without it."""
+    editions = [make_edition("d", TEXTS[:3]), make_edition("e", TEXTS[3:6])]
+    table = map_blocks(editions, editions)
+    for document, same in (("d", 1), ("e", 0)):
+        for former in ((), ("b1",)):
+            new = Cited(id="b1", document=document, former=former)
+            asked = ShadowedQuery(query="q", control=(Cited(id="b1", document="d"),), treatment=(new,))
+            assert judge_rollout(table, [asked]).identical == same
+
+
 def test_records_with_former_ids(tmp_path: Path) -> None:
     """An index that keeps id_prev beside id says itself what a block was."""
     rows = [

@@ -11,6 +11,7 @@ import pytest
 from karat.core import InputError, Span
 from karat.migration import (
     Block,
+    Edition,
     Redirects,
     Targets,
     encode_table,
@@ -20,6 +21,7 @@ from karat.migration import (
     read_table,
 )
 from karat.migration._drift import measure_drift
+from karat.migration._keys import local_key
 from karat.schema.migration import MigrationReport
 from migration.editing import make_edition
 
@@ -191,3 +193,23 @@ def test_a_version_is_text_and_blocks() -> None:
     assert old.version == make_edition("d", TEXTS[:2]).version != whole.version
     (line,) = map_blocks([old.named("v1")], [whole.named("v2")])
     assert (line.from_version, line.to_version) == ("v1", "v2")
+
+
+def test_local_keys_by_hand() -> None:
+    """96 bytes: prose without case, spaces and signs, code without indentation, the first sentence of a figure."""
+    texts = {"prose": "The Pool -- opens at 7!", "code": "  if x:\n      Y()", "figure": "A plan. Of the house."}
+    keys = {}
+    for type_, text in texts.items():
+        edition = Edition(document="d", text=text, blocks=(Block(id="b", span=Span(0, len(text)), type=type_),))
+        keys[type_] = local_key(edition, 0)
+    assert keys == {"prose": "thepoolopensat7", "code": "if x:\nY()", "figure": "aplan"}
+    long = make_edition("d", ["é" * 200])
+    assert len(local_key(long, 0).encode()) == 96
+
+
+def test_a_drift_beyond_the_target_fails() -> None:
+    """A limit below what an edit makes: the worst document is named."""
+    text = " ".join(TEXTS[:4])
+    old, new = make_edition("d", [text]), make_edition("d", [text.replace("lamp of kind 7", "lamp7")], "n")
+    drift = migrate([old], [new], targets=Targets(drift=-1.0)).report.checks[1]
+    assert (drift.verdict, drift.reason) == ("fail", "document d")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from each import each
 from in_process import run_karat
 from karat.config import ALERTS, CanaryConfig, OnlineConfig
 from karat.core import InputError
@@ -18,6 +20,7 @@ from karat.online import LoggedQuery
 from karat.online.flags import change_flag, read_flag_history, read_flags
 from karat.schema.watch import CanaryReport
 from karat.store import open_store
+from monitoring.hotel import QUESTIONS, make_project
 from monitoring.logs import DAY, make_query, write
 
 ON = ("errors", "index", "p95")
@@ -144,8 +147,6 @@ def test_a_canary_is_no_worse_than_the_others(flag: Path) -> None:
 
 
 def replace_attributes(query: LoggedQuery, attributes: dict[str, Any]) -> LoggedQuery:
-    from msgspec import structs
-
     return structs.replace(query, attributes=attributes)
 
 
@@ -225,3 +226,74 @@ def test_the_command_says_what_it_would_do(flag: Path, tmp_path: Path) -> None:
     back = run_karat(*arguments, "2023-11-15T00:11:00Z")
     assert back.returncode == 4  # the flag was changed now, and no window is newer
     assert b"no query with a variant of the flag is logged" in back.stderr
+
+
+@each(
+    "canary, reason",
+    [
+        ({"citations": ("wifi",)}, ""),
+        (
+            {"citations": ("pool",)},
+            "coverage is 0 (an alert below 0.7 for 5 min); coverage is 0 (at least that of the others)",
+        ),
+        ({"citations": ("wifi",), "documents": ("x", "pool")}, "recall is 0 (at most 0.02 below that of the others)"),
+    ],
+)
+def test_by_a_golden_set_a_canary_is_no_worse_than_the_others(
+    tmp_path: Path, canary: dict[str, Any], reason: str
+) -> None:
+    """It cites what is relevant as often, and finds it as often: R@5 may be lower by 0.02 at most."""
+    path = tmp_path / f"{len(reason)}.db"
+    with pytest.MonkeyPatch.context() as patch:
+        set_flag(path, patch, DAY, {"percent": 5})
+    on = ("errors", "coverage")
+    config = replace(
+        CONFIG,
+        least=2,
+        alerts={name: replace(limit, on=name in on) for name, limit in ALERTS.items()},
+        canary=CanaryConfig(windows=1),
+    )
+    answer = {"answer": "So it is.", "citations": ("wifi",)}
+    queries = make_arms(0, live=answer, **{**answer, **canary})
+    write(path, [structs.replace(query, text=QUESTIONS["wifi"][0]) for query in queries])
+    report = decide_canary(path, "rerank", make_project(), config=config, now=DAY + 400)
+    assert report.decision == ("hold" if reason else "promote")
+    assert report.reason.endswith(f"is not fine: {reason}") if reason else "recall 1 beside 1" in report.reason
+
+
+def test_nothing_is_measured_with_every_alert_off(flag: Path) -> None:
+    """Windows of which nothing is asked are not fine, however many there are."""
+    off = replace(CONFIG, alerts={name: replace(limit, on=False) for name, limit in ALERTS.items()})
+    write(flag, [*make_arms(0, error="down"), *make_arms(1, error="down")])
+    report = decide(flag, 2, off, apply=True)
+    assert (report.decision, report.measured, report.applied) == ("hold", False, False)
+    assert "switched off" in report.reason
+
+
+def test_a_canary_that_went_silent_does_not_go_on(flag: Path) -> None:
+    """Two windows were fine, and then its hosts died: the others go on, and it logs nothing."""
+    write(flag, [*make_arms(0), *make_arms(1)])
+    assert decide(flag, 2).decision == "promote"
+    later = [make_query(f"later-{i}", DAY + 700 + i, flags={"rerank": "control"}) for i in range(135)]
+    write(flag, later[:134])
+    assert decide(flag, 5).decision == "promote"  # 0.95 ** 134 is 0.00104
+    write(flag, later[134:])
+    silent = decide(flag, 5, apply=True)
+    assert (silent.decision, silent.measured, silent.next) == ("hold", False, 5.0)
+    assert "while 135 sessions without it did" in silent.reason
+    stale = decide(flag, 20, replace(CONFIG, stale_minutes=60))
+    assert (stale.decision, "ended 1.5 hours ago" in stale.reason) == ("hold", True)
+
+
+def test_an_index_that_few_queries_say_is_not_known(flag: Path) -> None:
+    """One query in twenty says its index: that of the others may be any; but one that changed is enough to tell."""
+    rows = [
+        query if query.id.endswith("-0") else structs.replace(query, index="", build="")
+        for query in (*make_arms(0), *make_arms(1))
+    ]
+    write(flag, rows)
+    report = decide(flag, 2)
+    assert (report.decision, report.measured) == ("hold", False)
+    assert "19 of 20 queries do not say their index" in report.reason
+    write(flag, [structs.replace(query, id=f"{query.id}x", index="other") for query in rows if query.index])
+    assert decide(flag, 2).decision == "roll back"

@@ -255,6 +255,18 @@ def test_records_that_hosts_drop_are_an_alert_once(path: Path) -> None:
     assert (find(second, "dropped").value, second.status, second.closed) == (0.0, "fine", ("dropped",))
 
 
+def test_drops_are_an_alert_where_there_are_no_new_windows(path: Path) -> None:
+    """A log that nobody writes to for a day but in vain."""
+    write(path, make_window(0))
+    assert look(path, 1, only("errors", "dropped")).status == "fine"
+    with online.open(path) as log:
+        log.record("a", [], time=DAY + 1)
+        log.record("b", [], flags=1)
+    online.ingest(path)
+    late = watch(path, config=only("errors", "dropped"), now=DAY + 5 * 86_400)
+    assert (late.opened, find(late, "errors").state) == (("dropped",), "not measurable")
+
+
 def test_windows_before_those_that_are_shown_are_normal_too(path: Path) -> None:
     """Of them only the times are read: the baseline is the median of all windows of the day."""
     for number, latency in enumerate((100.0, 100.0, 100.0, 300.0, 300.0)):
@@ -281,3 +293,12 @@ def test_a_baseline_of_nothing_and_a_journal_with_damage(path: Path) -> None:
     names = {segment.suffix for segment in journal.iterdir()}
     assert names
     assert any("cannot be read" in note for note in look(path, 2, record=False).notes)
+
+
+def test_all_alerts_off_is_not_fine(path: Path) -> None:
+    """A watch that asks for nothing has measured nothing, and says so."""
+    write(path, make_window(0, error="down"))
+    off = replace(CONFIG, alerts={name: replace(limit, on=False) for name, limit in ALERTS.items()})
+    report = look(path, 1, off)
+    assert (report.status, exit_code(report)) == ("not measurable", 4)
+    assert "every alert is switched off: nothing is watched" in report.notes

@@ -56,6 +56,16 @@ def test_a_clock_that_goes_back_changes_no_alert(path: Path) -> None:
     assert "errors" in look(path, 4).closed
 
 
+def test_a_clock_that_was_ahead_leaves_nothing_behind(path: Path) -> None:
+    """A look from the future can measure nothing, and changes nothing; the next one is as if it had not been."""
+    write(path, make_window(0, error="down"))
+    assert look(path, 1).opened[:1] == ("errors",)
+    ahead = look(path, 100_000)
+    assert (ahead.closed, ahead.window) == ((), None)
+    write(path, make_window(1))
+    assert "errors" in look(path, 2).closed
+
+
 def test_many_watchers_open_an_alert_once(path: Path) -> None:
     """Whoever is first; there is one alert, and one message."""
     write(path, make_window(0, error="down"))

@@ -7,32 +7,14 @@ from typing import Any
 
 import pytest
 
-from karat.config import Config, EvalConfig, OnlineConfig
-from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
+from karat.config import OnlineConfig
+from karat.core import InputError
 from karat.monitoring import open_watched, watch
-from karat.projects import Project
 from karat.schema.watch import WatchReport
+from monitoring.hotel import QUESTIONS, TEXTS, make_project
 from monitoring.logs import DAY, find, make_query, write
 
 CONFIG = OnlineConfig(samples=10, least=2)
-TEXTS = {
-    "wifi": "The wireless network is free in every room, and its password is on the key card.",
-    "pool": "The swimming pool on the roof opens at seven in the morning.",
-}
-QUESTIONS = {
-    "wifi": ("How do I get into the wifi?", "wifi password"),
-    "pool": ("When does the pool open?", "pool hours"),
-}
-
-
-def make_project(**fields: Any) -> Project:
-    golden = GoldenSet(
-        name="hotel",
-        documents=tuple(Document(id=name, text=text) for name, text in TEXTS.items()),
-        queries=tuple(Query(id=name, text=first, paraphrases=(other,)) for name, (first, other) in QUESTIONS.items()),
-        judgments=tuple(Judgment(query=name, target=Target(document=name), grade=3) for name in TEXTS),
-    )
-    return Project(config=Config(folder=Path(), golden=Path(), eval=EvalConfig(), **fields), golden=golden)
 
 
 def ask(path: Path, *asked: tuple[str, dict[str, Any]]) -> WatchReport:

@@ -120,7 +120,13 @@ def test_nobody_there_and_an_address_that_is_none(alerted: Path) -> None:
         port = closed.server_port
     sent, problem = send_notices(alerted, f"http://127.0.0.1:{port}/{SECRET}", now=DAY + 600, retries=0)
     assert (sent, bool(problem), SECRET in problem) == (0, True, False)
-    for url in (f"ftp://host/{SECRET}", f"{SECRET}", f"http://[{SECRET}"):
+    for url in (
+        f"ftp://host/{SECRET}",
+        f"{SECRET}",
+        f"http://[{SECRET}",
+        f"https://host:99999/{SECRET}",
+        f"https://host:0/{SECRET}",
+    ):
         with pytest.raises(UsageError) as error:
             name_webhook(url)
         assert SECRET not in str(error.value)
@@ -170,6 +176,7 @@ def test_hostile_text_is_one_plain_line(alerted: Path, hook: Hook) -> None:
     for text in texts:
         assert text.isprintable()
         assert "<" not in text
+    assert "question 1" not in json.dumps(hook.bodies)  # what somebody asked
 
 
 def test_the_command_sends_to_the_address_of_the_variable(

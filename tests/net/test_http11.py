@@ -38,8 +38,9 @@ class Script:
     def settimeout(self, seconds: float) -> None:
         assert seconds > 0
 
-    def sendall(self, data: bytes) -> None:
+    def send(self, data: memoryview) -> int:
         self.sent += data
+        return len(data)
 
     def recv(self, most: int) -> bytes:
         if not self.pieces:
@@ -169,6 +170,52 @@ def test_damaged_responses(data: bytes, draw: st.DataObject) -> None:
 def test_a_head_has_an_end() -> None:
     """A service that sends headers without end is left after a hundred kilobytes."""
     assert read([OK] + [b"A: " + b"b" * 1000 + b"\r\n"] * 200 + [b"\r\n"]) is None
+
+
+def test_a_header_of_many_lines_is_read_once() -> None:
+    """A line that goes on costs as much as another one: to add each to all before it took 8 s for one response."""
+    counted = 0
+
+    class Counting:
+        def search(self, value: bytes) -> None:
+            nonlocal counted
+            counted += len(value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(http11, "_BREAK", Counting())
+        [(_, value)] = http11.parse_headers([b"A: b", *[b" c"] * 5000])
+    assert value == b"b" + b" c" * 5000
+    assert counted < 20_000
+
+
+class Dripping(Script):
+    """A socket that takes a few bytes at a time, as that of TLS may, and keeps its time limits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__([WHOLE[0]])
+        self.now = 0.0
+        monkeypatch.setattr(http11.time, "monotonic", lambda: self.now)
+
+    def send(self, data: memoryview) -> int:
+        self.now += 1.0
+        return super().send(data[:10])
+
+
+def test_a_service_that_reads_slowly_has_the_time_of_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is for the whole request, and not for each piece of it that the service takes."""
+    connection = Connection(Dripping(monkeypatch), httpcore2, 9.0)
+    with pytest.raises(httpcore2.ReadTimeout, match="no whole answer in 9 s"):
+        connection.exchange(b"x" * 1000, 9.0)
+    assert connection.exchange(b"x" * 50, 99.0).status == 200
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".example", "a..b"])
+def test_the_name_of_a_host_that_is_none(host: str) -> None:
+    """Python refuses to look for it with an error of its own, which is told as any other."""
+    client = Client(Endpoint(url=f"http://{host}/", retries=0), "service")
+    with pytest.raises(Unreachable, match="not the name of a host"):
+        client.post({})
+    client.close()
 
 
 @contextmanager

@@ -85,6 +85,21 @@ def test_each_condition_alone_is_enough_to_refuse() -> None:
     assert unmet(change(GOOD, **{"R@5": one, "MustShowAll@10": one})) == ["must-show", "guardrails"], "too few sessions"
 
 
+def test_read_outs_never_decide() -> None:
+    """Wald's test, the bootstrap and the posterior all say yes, and the trial goes on: the e-process does not."""
+    seen = change(GOOD, **{"RR@10": Tally.from_counts({0.5: 12, -0.5: 3, 0: 135})})
+    judged = judge_trial(replace(PLAN, sigma=0.1), seen, CORPUS)
+    assert judged.read_out is not None
+    assert (judged.read_out.wald_says, judged.decision) == ("graduate", Decision.CONTINUE)
+    assert judged.read_out.wald == pytest.approx(0.05 / 0.1**2 * (12 * 0.5 - 3 * 0.5 - 150 * 0.025))
+    assert judged.read_out.probability_better > 0.95
+    assert judged.read_out.bootstrap_low is not None
+    assert judged.read_out.bootstrap_low > 0
+    assert judge_trial(PLAN, seen, CORPUS).read_out != judged.read_out
+    with pytest.raises(UsageError, match="sigma=0"):
+        replace(PLAN, sigma=0)
+
+
 def test_interleaving_needs_neither_judgments_nor_groups() -> None:
     """People saw both in one list."""
     bare = Observations(differences={"RR@10": BETTER}, latencies=GOOD.latencies)
@@ -220,6 +235,18 @@ def test_a_process_that_dies_in_a_transition_leaves_the_one_before(path: Path) -
     assert look_at_trial(path, "rerank").status == "running"
     assert read_flags(path)["rerank"][0].percent == 50
     assert decide_trial(path, "rerank", **WHO).transition is not None
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transitions are in the order of versions, and the trial can still be decided."""
+    moments = iter([1000.0] * 3 + [500.0] * 3 + [700.0] * 3)
+    monkeypatch.setattr("karat.online.trials._trial.time.time", lambda: next(moments))
+    stop_trial(path, "rerank", **WHO)
+    reopen_trial(path, "rerank", **WHO)
+    stop_trial(path, "rerank", **WHO)
+    moves = read_transitions(path, "rerank")
+    assert [(move.version, move.after) for move in moves] == [(2, "rejected"), (3, "running"), (4, "rejected")]
+    assert [move.time for move in moves] != sorted(move.time for move in moves)
 
 
 def test_decisions_of_people_and_back_again(path: Path) -> None:

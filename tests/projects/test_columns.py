@@ -7,7 +7,7 @@ from pathlib import Path
 
 from karat.core import HitList
 from karat.evaluation import RankedLists, score_run
-from karat.gate import Baseline
+from karat.gate import Baseline, read_baseline, write_baseline
 from karat.projects import compare_runs, gate_run, open_project, report_document
 from karat.reports import render_text
 from karat.runs import make_run, read_any_run
@@ -69,3 +69,30 @@ def test_rows_of_columns_are_those_of_objects(tmp_path: Path) -> None:
         (9, "d3", 2.123457, 2, 3),
     ]
     assert [(row.document, row.grade, row.rank) for row in row.expected] == [("d4", 3, 1), ("d3", 2, 9)]
+
+
+def test_files_share_the_queries_of_the_golden_set(tmp_path: Path) -> None:
+    """Judgments, run and baseline have the very objects: equal ones would be read letter by letter in each pass."""
+    before, _ = make_project(tmp_path)
+    project = open_project(tmp_path)
+    golden, run = project.golden, read_any_run(before, project.golden)
+    write_baseline(Baseline(evaluation=score_run(golden, run)), tmp_path / "baseline.json")
+    baseline = read_baseline(tmp_path / "baseline.json").evaluation
+    for query, judged, trace, row in zip(
+        golden.queries, golden.grades_by_query.queries, run.traces, baseline.queries, strict=True
+    ):
+        assert judged is query.id
+        assert trace.query is query.id
+        assert trace.text is query.text
+        assert row is query.id
+
+
+def test_a_run_in_another_order_keeps_its_own_queries(tmp_path: Path) -> None:
+    """What is shared are equal lists: a run with its lines reversed has its queries, in its order."""
+    before, _ = make_project(tmp_path)
+    head, *lines, end = before.read_text().splitlines()
+    before.write_text("\n".join([head, *reversed(lines), end, ""]))
+    golden = open_project(tmp_path).golden
+    run = read_any_run(before, golden)
+    asked = [(trace.query, trace.text) for trace in run.traces]
+    assert asked == [(query.id, query.text) for query in reversed(golden.queries)]

@@ -9,6 +9,7 @@ from plugin_suites import Count, Pytest, search
 
 from karat.projects import open_project
 from karat.runs import read_any_run
+from telemetry.sink import collecting
 
 BOTH = (
     "import pytest\nimport finder\n\n"
@@ -86,3 +87,13 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_asked(
     result = run_pytest("--karat-runs", "finder.py")
     assert f"\nkarat: {suite / 'finder.py'}/good-" in result.stdout
     assert count_questions() == 0
+
+
+def test_runs_are_sent_to_a_collector(run_pytest: Pytest) -> None:
+    """Where an endpoint is configured, a marked test sends its run once, whatever its rules say."""
+    with collecting() as sink:
+        process = run_pytest("-q", OTEL_EXPORTER_OTLP_ENDPOINT=sink.url)
+    assert "passed" in process.stdout
+    assert [span.name for span in sink.spans].count("evaluator.EvaluateDataset") == 1
+    assert [span.name for span in sink.spans].count("evaluator.EvaluateQuery") == 10
+    assert "telemetry" not in process.stderr

@@ -27,7 +27,16 @@ from reports.report_samples import sample
 
 SCHEMA: dict[str, Any] = json.loads(reports.decision_schema())
 DRAFT = jsonschema.Draft202012Validator(SCHEMA)
-OTHERS = ("render_gain", "render_online_html", "render_shadow_html", "render_sparklines")
+OTHERS = (
+    "render_canary_html",
+    "render_gain",
+    "render_online_html",
+    "render_shadow_html",
+    "render_sparklines",
+    "render_trial_html",
+    "render_trial_svg",
+    "render_watch_html",
+)
 """The renderers of other documents."""
 RENDERERS = [getattr(reports, name) for name in reports.__all__ if name.startswith("render_") and name not in OTHERS]
 OLD = Path(__file__).with_name("decision_format_1.json")

@@ -19,6 +19,7 @@ from karat.files import shorten_path
 if TYPE_CHECKING:
     from karat.core import Run
     from karat.projects import Project
+    from karat.telemetry import Sending
 
 _NO_OPTION = ("warm_up", "ready_timeout")
 """Settings for karat.toml only."""
@@ -146,3 +147,9 @@ def ask(
             raise
     say(f"run saved as {shorten_path(path)}")
     return SavedRun(run=run, path=path)
+
+
+def finish_sending(sending: Sending | None) -> None:
+    """Wait for the collector of telemetry, if there is one, and say what it has not taken."""
+    if sending is not None and (note := sending.finish()):
+        say(note)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask, naming_options, set_parameters
+from karat.cli._asking import ask, finish_sending, naming_options, set_parameters
 from karat.cli._gate import deliver, emit_decision
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import bold, emit, escaped
@@ -48,6 +48,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         project_policy,
         report_document,
         require_writable,
+        send_telemetry,
     )
     from karat.schema import GoldenErrors, to_json
 
@@ -75,12 +76,14 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     result = gate_run(
         project, saved.run, policy=policy, baseline=baseline, alone=baseline is None, seed=options["seed"]
     )
+    sending = send_telemetry(project, result, saved.path.stem)
     document = report_document(result, file=saved.path.name, lint=report.document())
     code = deliver(
         document,
         lambda: _write_reports(reports, document),
         lambda: emit_decision(document, saved.path, as_json=options["as_json"]),
     )
+    finish_sending(sending)
     context.exit(code)
 
 

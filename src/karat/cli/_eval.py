@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask, asking_options, given_settings, naming_options, set_parameters
+from karat.cli._asking import ask, asking_options, finish_sending, given_settings, naming_options, set_parameters
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
+    from karat.cli._asking import SavedRun
     from karat.core import Run
     from karat.projects import Project
 
@@ -61,7 +62,7 @@ def command(folder: str, **options: Any) -> None:
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, describe_returned, evaluation_report, score_run
     from karat.gate import describe_growth
-    from karat.projects import correct_by_labels, open_project, require_scorable
+    from karat.projects import correct_by_labels, open_project, require_scorable, send_telemetry
     from karat.schema import to_json
 
     _check_options(options)
@@ -69,9 +70,11 @@ def command(folder: str, **options: Any) -> None:
     caveats = require_scorable(project.golden, folder)
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
-    run = _read_run(project, options["run_file"], options["k"]) if options["run_file"] else _ask(project, options)
+    saved = None if options["run_file"] else _ask(project, options)
+    run = _read_run(project, options["run_file"], options["k"]) if saved is None else saved.run
     keep = {"bounds": options["bounds"], "cache": not options["no_cache"]}
     evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
+    sending = None if saved is None else send_telemetry(project, evaluation, saved.path.stem)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_returned(project.golden, evaluation))
@@ -83,6 +86,7 @@ def command(folder: str, **options: Any) -> None:
         emit(to_json(evaluation_report(evaluation, **shown)))
     else:
         emit(evaluation_text(evaluation, by=options["by"], **shown))
+    finish_sending(sending)
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -110,7 +114,7 @@ def _read_run(project: Project, path: str, k: int | None) -> Run:
     return run
 
 
-def _ask(project: Project, options: dict[str, Any]) -> Run:
+def _ask(project: Project, options: dict[str, Any]) -> SavedRun:
     return ask(
         project,
         project.settings(options["measures"], **given_settings(options)),
@@ -119,4 +123,4 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
         tenant=options["tenant"],
         label=options["label"],
         cache=not options["no_cache"],
-    ).run
+    )

@@ -102,6 +102,7 @@ def _plan_from_log(
 @click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
 @click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
 @click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
+@click.option("--sigma", type=click.FloatRange(min=0, min_open=True), help="Show Wald's test for this deviation, too.")
 @click.option("--corpus-measure", default="", metavar="MEASURE", help="What has to improve on the golden set.")
 @click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE
@@ -204,15 +205,47 @@ def report(feature: str, html: str | None, svg: str | None, store: str, as_json:
     """
     from karat.cli._output import write_output
     from karat.cli._trial_text import report_text
+    from karat.files import refuse_input
+    from karat.online import read_log
     from karat.online.trials import report_trial
     from karat.reports import render_trial_html, render_trial_svg
     from karat.schema import to_json
 
+    outputs = [(html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")]
+    read_log(store).close()  # an output that would overwrite the store is refused before anybody has looked
+    for path, _, option in outputs:
+        if path is not None:
+            refuse_input(path, option)
     document = report_trial(store, feature)
-    for path, render, option in ((html, render_trial_html, "--html"), (svg, render_trial_svg, "--svg")):
+    for path, render, option in outputs:
         if path is not None:
             write_output(path, render(document), option)
     emit(to_json(document) if as_json else report_text(document))
+
+
+@command.command("holdout", short_help="Show the weekly holdout of a feature, which never decides.")
+@click.argument("feature")
+@click.option("--golden", metavar="SET", required=True, help="Golden set or project with judgments.")
+@click.option("--measure", default="nDCG@10", show_default=True, help="What must not be lost.")
+@click.option("--stratify", type=click.Choice(["category", "type", "intent"]), default="category", show_default=True,
+              help="Of what each group keeps its share.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same holdout.")
+@_STORE
+@_JSON
+def holdout(feature: str, golden: str, store: str, as_json: bool, **options: Any) -> None:
+    """Show how the shadow runs of FEATURE did, week by week, on a fifth of the golden set that nobody tunes on.
+
+    Example: karat trial holdout rerank --golden examples/hotel
+    """
+    from time import time
+
+    from karat import golden as sets
+    from karat.cli._trial_text import holdout_text
+    from karat.feedback.trials import read_holdout
+    from karat.schema import to_json
+
+    shown = read_holdout(store, feature, sets.open_set(golden), now=time(), **options)
+    emit(to_json(shown) if as_json else holdout_text(shown))
 
 
 @command.command("decide", short_help="Carry out what the evidence allows.")

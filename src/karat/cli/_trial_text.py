@@ -8,10 +8,12 @@ from karat.cli._table import escaped, render
 from karat.schema.trials import (
     TrialCollected,
     TrialForecast,
+    TrialHoldout,
     TrialList,
     TrialLog,
     TrialMeasure,
     TrialOutcome,
+    TrialReadOut,
     TrialReport,
     TrialStatus,
     TrialTransition,
@@ -40,7 +42,7 @@ def status_text(status: TrialStatus) -> str:
         lines += [
             "",
             f"Shown, and never decisive: {shown.wins:,} wins, {shown.ties:,} ties, {shown.losses:,} losses; "
-            f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}",
+            f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}{_wald_text(shown)}",
         ]
     lines += map(_log_text, status.logs)
     if status.not_from_log:
@@ -49,6 +51,10 @@ def status_text(status: TrialStatus) -> str:
         )
     lines.append(f"Looks: {status.looks:,}; looking changes nothing")
     return "\n".join(lines)
+
+
+def _wald_text(shown: TrialReadOut) -> str:
+    return "" if shown.wald is None else f"; Wald's test {shown.wald:+.2f}: {shown.wald_says}"
 
 
 def _log_text(log: TrialLog) -> str:
@@ -83,6 +89,19 @@ def report_text(report: TrialReport) -> str:
         rows.append([point.time[:16], f"{point.n:,}", f"{point.mean:+.4f}", interval, *odds])
     moves = "\n".join(transition_text(move) for move in report.transitions)
     return "\n\n".join(filter(None, [render(rows), moves, status_text(report.status)]))
+
+
+def holdout_text(shown: TrialHoldout) -> str:
+    """Return the weekly holdout, and that it does not decide."""
+    rows = [["week from", "sessions", f"mean difference in {escaped(shown.measure)}"]]
+    means = ("-" if row.mean is None else f"{row.mean:+.4f}" for row in shown.weeks)
+    rows += [[row.week, f"{row.sessions:,}", mean] for row, mean in zip(shown.weeks, means, strict=True)]
+    title = (
+        f"{escaped(shown.feature)} on {shown.queries:,} of {shown.of:,} queries that are held out (seed {shown.seed})"
+    )
+    rule = f"{shown.cycles} weeks in a row without a loss"
+    said = f"promote: {rule}" if shown.promote else f"hold: the last weeks are not {rule}"
+    return f"{title}\n{render(rows)}\n{said}. It is shown, and never decides: karat trial decide does"
 
 
 def outcome_text(outcome: TrialOutcome) -> str:

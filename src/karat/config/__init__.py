@@ -15,6 +15,7 @@ from karat.config._model import ModelOptions
 from karat.config._online import ALERTS, AlertLimit, CanaryConfig, OnlineConfig
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
+from karat.config._telemetry import TelemetryConfig
 
 __all__ = [
     "ALERTS",
@@ -32,6 +33,7 @@ __all__ = [
     "OnlineConfig",
     "Scoring",
     "Settings",
+    "TelemetryConfig",
     "check_parameters",
     "choose_scoring",
     "override",

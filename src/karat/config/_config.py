@@ -13,10 +13,11 @@ from karat.config._judges import JudgesConfig, read_judges
 from karat.config._online import OnlineConfig, read_online
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
+from karat.config._telemetry import TelemetryConfig, read_telemetry
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
-_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online")
+_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online", "telemetry")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
@@ -74,6 +75,8 @@ class Config:
     """Who judges answers."""
     gate: Mapping[str, Any] = field(default_factory=dict)
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
+    telemetry: TelemetryConfig = field(default_factory=TelemetryConfig)
+    """Where OpenTelemetry's spans, metrics and logs go."""
     online: OnlineConfig = field(default_factory=OnlineConfig)
     """How live traffic is watched."""
 
@@ -119,6 +122,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         eval=_read_eval(tables["eval"], tables["system"], source),
         judges=read_judges(tables["judges"], folder, source),
         gate=tables["gate"],
+        telemetry=read_telemetry(tables["telemetry"], source),
         online=read_online(tables["online"], source),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from karat.core import InputError, TableRows, Trace, find_table_rows, list_documents, shorten
 
 _decode_documents = msgspec.json.Decoder(tuple[str, ...]).decode
+_decode_lists = msgspec.json.Decoder(list[tuple[str, ...]]).decode
 
 
 class RankedLists(Mapping[str, tuple[str, ...]]):
@@ -113,6 +114,14 @@ class StoredLists(Mapping[str, tuple[str, ...]]):
         except msgspec.MsgspecError:  # with the right digest, so that somebody made it on purpose
             raise InputError(f"is a damaged baseline: the documents of query {shorten(query)} are not a list") from None
 
+    def take(self, queries: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the lists of some queries, of which many are decoded at once in half of the time."""
+        try:
+            lists = _decode_lists(b"[%b]" % b",".join([self._texts[query] for query in queries]))
+        except msgspec.MsgspecError:
+            lists = []
+        return lists if len(lists) == len(queries) else [self[query] for query in queries]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
 
@@ -127,7 +136,7 @@ class StoredLists(Mapping[str, tuple[str, ...]]):
 
     def find_answered(self) -> dict[str, bool]:
         """Return whether each query has documents."""
-        return {query: bytes(text) != b"[]" for query, text in self._texts.items()}
+        return {query: len(text) > len(b"[]") for query, text in self._texts.items()}
 
 
 def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:

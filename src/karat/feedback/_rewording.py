@@ -80,10 +80,10 @@ class Rewordings:
         proposals: defaultdict[str, list[Rewording]] = defaultdict(list)
         for live in sorted(queries, key=lambda live: (-live.sessions, live.key)):
             names = self._links.get(live.key, set()).union(*(by_word.get(word, ()) for word in content(live.text)))
-            found = [(evidence, name) for name in names if (evidence := self._find_evidence(live, name))]
-            if not found:
+            likely = [(evidence, name) for name in names if (evidence := self._find_evidence(live, name))]
+            if not likely:
                 continue
-            evidence, name = max(found, key=lambda one: (len(one[0]), self._compare(live, one[1]), one[1]))
+            evidence, name = max(likely, key=lambda pair: (len(pair[0]), self._compare(live, pair[1]), pair[1]))
             if len(proposals[name]) < _MOST:
                 text = self._golden.query_by_id[name].text
                 proposals[name].append(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter, countOf
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
 
 from karat.files._text import BOM
 
@@ -17,27 +15,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
 
 _AT_ONCE = 2**20  # bytes
-Count = Callable[[Sequence[S]], int]
-"""Returns how many keys some rows have, those of nested objects among them. It may be too low, never too high."""
 
 
-def count_keys(rows: Sequence[S]) -> int:
-    """Return how many keys rows have, without those of nested objects.
-
-    >>> class Vote(msgspec.Struct):
-    ...     document: str
-    ...     grade: int | msgspec.UnsetType = msgspec.UNSET
-    >>> count_keys([Vote("wifi"), Vote("pool", 3)])
-    3
-    """
-    fields = rows[0].__struct_fields__
-    optional = fields[len(fields) - len(rows[0].__struct_defaults__) :]
-    return len(fields) * len(rows) - sum(countOf(map(attrgetter(name), rows), UNSET) for name in optional)
-
-
-def decode_plain(
-    data: bytes, kind: type[S], build: Callable[[S], T], count: Count[S] = count_keys
-) -> tuple[T, ...] | None:
+def decode_plain(data: bytes, kind: type[S], build: Callable[[S], T]) -> tuple[T, ...] | None:
     """Return what is built from the rows of JSONL data if each has the fields of ``kind`` and no others, or None.
 
     None means that a row is wrong, or has something that only the long way can tell; that says what, and where.
@@ -53,14 +33,13 @@ def decode_plain(
     True
     """
     values: list[T] = []
-    return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows)), count) else None
+    return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows))) else None
 
 
 def take_plain(
     data: bytes,
     kind: type[S],
     take: Callable[[list[S]], None],
-    count: Count[S] = count_keys,
     *,
     start: int = 0,
     end: int | None = None,
@@ -78,7 +57,7 @@ def take_plain(
     try:
         for lines in split_lines(data.removeprefix(BOM) if not start else data, start, end):
             rows = _decode_lines(decoder, lines)
-            if not _has_all_keys(rows, lines, count):
+            if not _has_all_keys(rows, lines):
                 return False
             take(rows)
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError, RecursionError):
@@ -121,8 +100,6 @@ def count_byte(data: bytes, byte: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == byte[0]))
 
 
-def _has_all_keys(rows: list[S], lines: bytes, count: Count[S]) -> bool:
+def _has_all_keys(rows: list[S], lines: bytes) -> bool:
     """Return whether no row had a key twice: the decoder keeps the last of two, and the other's colon is lost."""
-    colons = count_byte(lines, b":")
-    # Without a colon in a text, the keys have all of them. Otherwise the rows are written again, which takes longer.
-    return count(rows) == colons or msgspec.json.Encoder().encode_lines(rows).count(b":") == colons
+    return count_byte(msgspec.json.Encoder().encode_lines(rows), b":") == count_byte(lines, b":")

@@ -173,8 +173,8 @@ def judge_rollout(
 ) -> RolloutReport:
     """Return whether the new index may get its first traffic.
 
-    It may if it cites the same on at least 98 % of the queries, and everything that the old one cites has a place in
-    it. A query that could not be compared counts as one that differs.
+    It may if it cites the same on at least 98 % of the queries for which either index cites anything, and everything
+    that the old one cites has a place in it. A query that could not be compared counts as one that differs.
     """
     wanted, redirects = targets or Targets(), Redirects(table)
     asked = list(queries)
@@ -183,9 +183,10 @@ def judge_rollout(
     mismatches = [mismatch for query in asked if (mismatch := _compare(query, redirects)) is not None]
     cited = {(item.document, item.id): item for query in asked for item in query.control}
     unmapped = sorted(item.id for item in cited.values() if not _leads(item, redirects))
-    same, n = len(asked) - len(mismatches), len(asked)
-    low, high = exact_interval(len(mismatches), n)
-    identical = judge_share("identical citations", same / n, wanted.citations, n, wanted.least, "queries", "differ")
+    n = len(asked) - sum(map(_cites_nothing, asked))
+    low, high = exact_interval(len(mismatches), n) if n else (0.0, 1.0)
+    share = 1 - len(mismatches) / n if n else None
+    identical = judge_share("identical citations", share, wanted.citations, n, wanted.least, "queries", "differ")
     checks = (identical, _check_mapped(unmapped, len(cited)))
     verdicts = {check.verdict for check in checks}
     verdict = next(name for name in ("fail", "inconclusive", "pass") if name in verdicts)
@@ -193,9 +194,9 @@ def judge_rollout(
         control=control,
         treatment=treatment,
         compared=compared,
-        queries=n,
-        identical=same,
-        mismatch=len(mismatches) / n,
+        queries=len(asked),
+        identical=len(asked) - len(mismatches),
+        mismatch=len(mismatches) / max(1, n),
         low=low,
         high=high,
         cited=len(cited),
@@ -207,6 +208,11 @@ def judge_rollout(
         verdict=verdict,
         notes=tuple(_list_notes(asked)),
     )
+
+
+def _cites_nothing(query: ShadowedQuery) -> bool:
+    """Return whether both indexes answered a query, and neither cites anything: nothing is compared."""
+    return not (query.error or query.control or query.treatment)
 
 
 def _leads(item: Cited, redirects: Redirects) -> bool:
@@ -230,6 +236,8 @@ def _compare(query: ShadowedQuery, redirects: Redirects) -> CitationMismatch | N
         return CitationMismatch(query=query.query, lost=(), unmapped=(), added=(), reason=query.error)
 
     def is_same(old: Cited, new: Cited) -> bool:
+        if old.document and new.document and old.document != new.document:
+            return False  # ids of blocks may be those of their document only
         return old.id in new.former or redirects.accepts(new.id, old.id, old.document)
 
     lost = [old for old in query.control if not any(is_same(old, new) for new in query.treatment)]
@@ -248,6 +256,6 @@ def _list_notes(queries: Sequence[ShadowedQuery]) -> Iterable[str]:
     failed = sum(bool(query.error) for query in queries)
     if failed:
         yield f"{failed:,} of {len(queries):,} queries could not be compared, and count as different"
-    empty = sum(not query.error and not query.control and not query.treatment for query in queries)
+    empty = sum(map(_cites_nothing, queries))
     if empty:
-        yield f"for {empty:,} of {len(queries):,} queries neither index cites anything, which counts as identical"
+        yield f"for {empty:,} of {len(queries):,} queries neither index cites anything: the share is that of the others"

@@ -37,14 +37,15 @@ def record_alerts(
 ) -> WatchReport:
     """Open the alerts of a report that fire, and close those that are fine; return it with what was changed.
 
-    Only a look that knows the newest window changes anything: one that was overtaken by another, or whose clock is
-    behind, does not. An alert that is not measurable stays as it is.
+    Only a look that knows the newest window changes anything: one that was overtaken by another, or whose clock was set
+    back before that window, does not. A clock that was ahead for a while leaves nothing behind. An alert that
+    is not measurable stays as it is.
     """
     opened, closed = [], []
     with open_store(store, write=True) as writer, writer.transaction():
         tables = writer.alerts
         watched = tables.watched(name)
-        if watched is not None and (watched[0] > start or watched[1] > now):
+        if watched is not None and 0 < start < watched[0]:  # without any window nothing but drops can change
             note = f"a look at {format_time(watched[1])} has seen a newer window: this one changes no alert"
             return structs.replace(report, notes=(*report.notes, note))
         keys = {row[1]: row[0] for row in tables.list_open()}

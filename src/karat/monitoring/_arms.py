@@ -30,6 +30,8 @@ from karat.text import folded
 
 _DIFFERENT = "the canary and the others have different normalisers, and are not compared: {} and {}"
 _ROUNDING = 1e-9
+_SILENCE = 0.001
+"""The probability, by chance, of a silence that is believed to be none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +73,8 @@ def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> t
         before = [query for query in known if window.start - LOOK_BACK <= query.time < window.start]
         rules = tuple(_judge(own, live, known, before, project, config))
         states = {rule.state for rule in rules}
-        state: AlertState = (
-            "firing" if "firing" in states else "not measurable" if "not measurable" in states else "fine"
-        )
+        unknown = "not measurable" in states or not states  # with every alert off, nothing is measured
+        state: AlertState = "firing" if "firing" in states else "not measurable" if unknown else "fine"
         windows.append(
             CanaryWindow(
                 start=format_time(window.start),
@@ -85,6 +86,23 @@ def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> t
             )
         )
     return tuple(windows)
+
+
+def find_silence(arms: Arms, percent: float, config: OnlineConfig, now: float) -> str:
+    """Return why windows that are complete say nothing of a canary as it is now; empty if they do.
+
+    They are too old, or the canary went silent: the others have had more sessions since than chance leaves it out of.
+    """
+    if not arms.windows:
+        return ""
+    end = arms.windows[-1].end
+    if now - end > config.stale_minutes * 60:
+        return f"its newest complete window ended {(now - end) / 3600:.1f} hours ago, at {format_time(end)}"
+    last = arms.canary[-1].time
+    others = {query.session or query.id for query in arms.live if query.time > last}
+    if (1 - percent / 100) ** len(others) < _SILENCE:
+        return f"it logs nothing since {format_time(last)}, while {len(others):,} sessions without it did"
+    return ""
 
 
 def _cut(queries: Sequence[LoggedQuery], window: Window) -> list[LoggedQuery]:

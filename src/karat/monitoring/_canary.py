@@ -12,7 +12,7 @@ from msgspec import structs
 
 from karat.config import OnlineConfig
 from karat.core import InputError, did_you_mean
-from karat.monitoring._arms import Arms, compare_arms, read_arms
+from karat.monitoring._arms import Arms, compare_arms, find_silence, read_arms
 from karat.monitoring._times import format_time
 from karat.online.flags import Flag, FlagConflict, change_flag, read_flag_history, read_flags
 from karat.projects import Project
@@ -45,14 +45,18 @@ def decide_canary(
     current, version = _find_flag(store, flag)
     changed = read_flag_history(store, flag)[-1].time
     windows: tuple[CanaryWindow, ...] = ()
+    silence = ""
     if current.enabled and current.percent > 0:
         with open_store(store) as opened:
             arms = read_arms(opened, flag, chosen, changed, moment)
             windows = compare_arms(arms, project, chosen)
             notes = list(_list_notes(arms, changed))
+            silence = find_silence(arms, current.percent, chosen, moment)
     else:
         notes = []
     decision, reason, following, measured = _decide(store, current, windows, chosen)
+    if decision == "promote" and silence:
+        decision, reason, following, measured = "hold", silence, current.percent, False
     report = CanaryReport(
         store=os.fspath(store),
         flag=flag,
@@ -116,6 +120,8 @@ def _decide(
 
 def _explain(rules: Sequence[CanaryRule]) -> str:
     """Return why rules are not met, those with the same reason together."""
+    if not rules:
+        return "every alert that a canary has is switched off"
     names: dict[str, list[str]] = {}
     for rule in rules:
         what = rule.reason if rule.canary is None else f"is {rule.canary:.3g} ({rule.rule})"

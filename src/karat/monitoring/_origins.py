@@ -13,6 +13,9 @@ from karat.schema.watch import WatchValue
 
 _HINT = "online.open(..., build=..., index=..., normaliser=...) logs it"
 
+_MOST_UNKNOWN = 0.1
+"""The share of queries that may not say it, if none of the others changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -70,6 +73,9 @@ def find_drift(what: str, own: Sequence[Origin], history: Sequence[Origin], samp
             firsts.setdefault(origin.build, origin)
     changed = [origin for origin in logged if getattr(origin, what) != getattr(firsts[origin.build], what)]
     evidence = [_describe(what, firsts[origin.build], _find_first(what, origin, history)) for origin in changed]
+    if not changed and samples - count > _MOST_UNKNOWN * samples:
+        reason = f"{samples - count:,} of {samples:,} queries do not say their {what}; {_HINT}"
+        return WatchValue(value=None, n=count, reason=reason)
     if count < samples:
         evidence.append(f"{samples - count:,} of {samples:,} queries do not say their {what}")
     return WatchValue(value=float(sum(origin.count for origin in changed)), n=count, evidence=tuple(evidence))

@@ -68,7 +68,7 @@ def _report(
     reason = _find_reason(look, config, now)
     alerts = tuple(_judge(look.measured, config, opened, reason, dropped))
     firing = any(alert.state == "firing" or (alert.opened and alert.state != "fine") for alert in alerts)
-    unknown = any(alert.state == "not measurable" for alert in alerts)
+    unknown = not alerts or any(alert.state == "not measurable" for alert in alerts)
     shown = {measured.window: measured for measured in look.measured}
     first = look.measured[0].window.start if look.measured else 0.0
     windows = [_write_window(window, shown.get(window)) for window in look.windows if window.start >= first]
@@ -83,7 +83,7 @@ def _report(
         waiting=health.journal.waiting,
         opened=(),
         closed=(),
-        notes=tuple(_list_notes(health)),
+        notes=(*_list_notes(health), *(() if alerts else ("every alert is switched off: nothing is watched",))),
     )
 
 

@@ -68,7 +68,7 @@ def name_webhook(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        host = parts.hostname
+        host = parts.hostname if parts.port != 0 else None  # Endpoint would show the path
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):

@@ -118,7 +118,10 @@ class Connections:
             return _Proxied(route.pool.create_connection(route.url.origin))
         origin = route.url.origin
         host = origin.host.decode("ascii")
-        stream = self._backend.connect_tcp(host, origin.port, timeout=self._timeout, socket_options=())
+        try:
+            stream = self._backend.connect_tcp(host, origin.port, timeout=self._timeout, socket_options=())
+        except UnicodeError as error:  # by Python's encoding of names, which knows the longest part of one
+            raise self._httpcore.ConnectError(f"not the name of a host: {error}") from None
         if origin.scheme == b"https":
             self._trust.set_alpn_protocols(["http/1.1"])
             remaining = max(end - time.monotonic(), 0.001)

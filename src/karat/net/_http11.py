@@ -86,20 +86,19 @@ def parse_head(data: bytes) -> Head:
 
 def parse_headers(lines: Iterable[bytes]) -> Headers:
     """Return the headers in lines. One that begins with a blank goes on with the header before."""
-    headers: Headers = []
+    pieces: list[tuple[bytes, list[bytes]]] = []
     for line in lines:
-        if line[:1] in (b" ", b"\t") and headers:  # the header before goes on
-            name, value = headers.pop()
-            value = (value + b" " + line.strip(b" \t")).strip(b" \t")
+        if line[:1] in (b" ", b"\t") and pieces:  # the header before goes on
+            name, value = pieces[-1][0], line
         else:
             name, colon, value = line.partition(b":")
             if not colon or _NAME.fullmatch(name) is None:
                 raise BadResponse(f"illegal header line: {line[:80]!r}")
-            name, value = name.lower(), value.strip(b" \t")
+            pieces.append((name.lower(), []))
         if _BREAK.search(value):
             raise BadResponse(f"illegal header value of {name[:80]!r}")
-        headers.append((name, value))
-    return headers
+        pieces[-1][1].append(value.strip(b" \t"))
+    return [(name, b" ".join(values).strip(b" \t")) for name, values in pieces]
 
 
 def find_length(head: Head) -> int | None:
@@ -187,9 +186,11 @@ class Connection:
 
     def _send(self, request: bytes) -> OSError | None:
         """Send a request. A service may answer before it has read all, and close the connection: that is returned."""
-        self._set_limit()
+        unsent = memoryview(request)
         try:
-            self._socket.sendall(request)
+            while unsent:  # sendall() of a TLS socket has the time limit for each piece
+                self._set_limit()
+                unsent = unsent[self._socket.send(unsent) :]
         except TimeoutError as error:
             raise self._errors.WriteTimeout(str(error)) from None
         except OSError as error:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from karat.projects._report_files import name_reports, require_writable
     from karat.projects._soundness import require_scorable
     from karat.projects._stability import blocks_summary, measure_stability
+    from karat.projects._telemetry import describe_finished, send_telemetry
 
 __all__ = [
     "CHOICES",
@@ -55,6 +56,7 @@ __all__ = [
     "compare_runs",
     "correct_by_labels",
     "describe_failure",
+    "describe_finished",
     "evaluate",
     "explain",
     "find_baseline",
@@ -79,6 +81,7 @@ __all__ = [
     "revise_baseline",
     "run_identity",
     "run_path",
+    "send_telemetry",
     "show_policy",
     "show_query",
     "summarise",
@@ -124,6 +127,7 @@ _HOME = {
     **dict.fromkeys(("check_row", "report_document"), "_report"),
     **dict.fromkeys(("name_reports", "require_writable"), "_report_files"),
     "require_scorable": "_soundness",
+    **dict.fromkeys(("describe_finished", "send_telemetry"), "_telemetry"),
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }
 

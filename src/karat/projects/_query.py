@@ -63,7 +63,7 @@ def _list_expected(golden: GoldenSet, row: QueryRow, before: Evaluation | None) 
     grades: dict[str, int] = {}
     for target, grade in golden.grades_by_query.get(row.id, {}).items():
         grades[target.document] = max(grade, grades.get(target.document, grade))
-    ranks = rank_documents(hit.document for hit in row.hits)
+    ranks = rank_documents([hit.document for hit in row.hits])
     ranking = before.lists.get(row.id, ()) if before else ()
     places = rank_documents(ranking)
     documents = golden.document_by_id

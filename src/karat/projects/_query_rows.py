@@ -21,7 +21,7 @@ from karat.core import (
     list_scores,
     make_hits,
 )
-from karat.evaluation import Evaluation
+from karat.evaluation import Evaluation, RankedLists, StoredLists
 from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
@@ -46,11 +46,11 @@ def query_rows(
         if trace.query in queries and not trace.paraphrase and not trace.repeat
     }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
-    judged, returned = _Judged(golden, queries), _Returned(first)
+    judged, returned, listed = _Judged(golden, queries), _Returned(first), _take_lists(before, queries)
     for query in golden.queries:
         if query.id in queries:
             trace = first.get(query.id)
-            documents = _list_documents(judged, query.id, returned.take(trace), before)
+            documents = _list_documents(judged, query.id, returned.take(trace), listed.get(query.id, ()))
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -116,6 +116,7 @@ class _Judged:
         self._rows, self._starts = grades.rows, np.append(0, np.cumsum(np.where(is_wanted, lengths, 0))).tolist()
         self._documents = list(map(names.__getitem__, grades.target[rows].tolist()))
         self._grades = grades.grade[rows].tolist()
+        self._lowest = min(self._grades, default=0)
 
     def grades(self, query: str) -> dict[str, int]:
         """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
@@ -125,7 +126,7 @@ class _Judged:
         start, end = self._starts[row], self._starts[row + 1]
         documents, numbers = self._documents[start:end], self._grades[start:end]
         grades = dict(zip(documents, numbers, strict=True))
-        if len(grades) == len(documents) and min(numbers, default=0) >= 0:  # no document is judged in parts
+        if len(grades) == len(documents) and self._lowest >= 0:  # no document is judged in parts
             return grades
         grades = {}
         for document, grade in zip(documents, numbers, strict=True):
@@ -177,10 +178,17 @@ def _shorten(scores: Iterable[float]) -> list[float]:
     return [score if score == (short := round(score, 6)) else short for score in scores]
 
 
-def _list_documents(judged: _Judged, query: str, hits: _Hits, before: Evaluation | None) -> _Documents:
+def _take_lists(evaluation: Evaluation | None, queries: Set[str]) -> dict[str, tuple[str, ...]]:
+    """Return the documents of some queries of a baseline, those that it has."""
+    lists = evaluation.lists if evaluation else {}
+    names = [query for query in lists if query in queries]
+    many = lists.take(names) if isinstance(lists, RankedLists | StoredLists) else map(lists.__getitem__, names)
+    return dict(zip(names, many, strict=True))
+
+
+def _list_documents(judged: _Judged, query: str, hits: _Hits, listed: tuple[str, ...]) -> _Documents:
     grades = judged.grades(query)
     documents = tuple(hits.documents)
-    listed = before.lists.get(query, ()) if before else ()
     ranks = rank_documents(documents)
     places = ranks if documents == listed else rank_documents(listed)  # most lists stay as they were
     left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
@@ -208,10 +216,10 @@ def _score_queries(
     return table
 
 
-def rank_documents(documents: Iterable[str]) -> dict[str, int]:
+def rank_documents(documents: Sequence[str]) -> dict[str, int]:
     """Return the first rank of each document of a list."""
-    names = tuple(documents)
-    return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
+    # From the last to the first: a dict keeps the last rank of a key.
+    return dict(zip(reversed(documents), range(len(documents), 0, -1), strict=True))
 
 
 def _list_channels(hits: Iterable[Hit]) -> list[dict[str, int]]:
@@ -278,11 +286,7 @@ def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
 
 def _expected(judged: _Judged, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
     """Return the relevant documents, the best first, with the rank at which each was found."""
-    least, titles = judged.relevant, judged.titles
+    least = judged.relevant
     relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= least])
-    return tuple(
-        [
-            ExpectedRow(document=id_, title=titles.get(id_, ""), grade=-negative, rank=ranks.get(id_))
-            for negative, id_ in relevant
-        ]
-    )
+    title_of, rank_of = judged.titles.get, ranks.get
+    return tuple([ExpectedRow(id_, title_of(id_, ""), -negative, rank_of(id_)) for negative, id_ in relevant])

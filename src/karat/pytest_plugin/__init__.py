@@ -8,6 +8,7 @@ from karat.pytest_plugin._hooks import (
     pytest_generate_tests,
     pytest_pyfunc_call,
     pytest_runtest_setup,
+    pytest_sessionfinish,
     pytest_terminal_summary,
     pytest_unconfigure,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "pytest_generate_tests",
     "pytest_pyfunc_call",
     "pytest_runtest_setup",
+    "pytest_sessionfinish",
     "pytest_terminal_summary",
     "pytest_unconfigure",
 ]

@@ -25,9 +25,10 @@ from karat.projects import (
     gate_run,
     report_document,
     run_path,
+    send_telemetry,
     summarise,
 )
-from karat.pytest_plugin._names import PROPERTY
+from karat.pytest_plugin._names import PROPERTY, SENDINGS
 from karat.pytest_plugin._rules import (
     Request,
     Rule,
@@ -168,6 +169,8 @@ def ask(config: pytest.Config, test: Test, request: Request, system: object, run
             shutil.copy(path, run)
     if reports is not None:
         _write_reports(reports / test.stem, result)
+    if (sending := send_telemetry(project, result, test.stem)) is not None:
+        config.stash.setdefault(SENDINGS, []).append(sending)
     return result
 
 

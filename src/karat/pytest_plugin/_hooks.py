@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from karat.pytest_plugin._names import FOLDERS, MARK, PARAMETER, PROPERTY
+from karat.pytest_plugin._names import FOLDERS, MARK, PARAMETER, PROPERTY, SENDINGS
 
 if TYPE_CHECKING:
     from karat.pytest_plugin._fixture import Fixture
@@ -51,6 +52,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         import shutil
 
         shutil.rmtree(config.stash[_SHARED], ignore_errors=True)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Wait for the collector of telemetry, if one is configured, and say what it has not taken."""
+    for sending in session.config.stash.get(SENDINGS, ()):
+        if note := sending.finish():
+            sys.stderr.write(f"karat: {note}\n")
 
 
 @pytest.hookimpl(trylast=True)  # so that the rule comes last in the name of an item

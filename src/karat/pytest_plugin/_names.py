@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from karat.telemetry import Sending
+
 MARK = "karat"
 """The name of the mark and of the fixture."""
 PARAMETER = "karat_rule"
@@ -13,3 +20,5 @@ FOLDERS = {
     "--karat-reports": "Write a report of each test that uses karat into this folder, as HTML, Markdown and JSON.",
 }
 """The options of pytest that name a folder, and their help."""
+SENDINGS: pytest.StashKey[list[Sending]] = pytest.StashKey()
+"""The telemetry of runs that is on its way to a collector."""

@@ -93,6 +93,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "trial": ("trials", "TrialStatus"),
     "trial-collected": ("trials", "TrialCollected"),
     "trial-forecast": ("trials", "TrialForecast"),
+    "trial-holdout": ("trials", "TrialHoldout"),
     "trial-observations": ("trials", "TrialObservations"),
     "trial-outcome": ("trials", "TrialOutcome"),
     "trial-recorded": ("trials", "TrialRecorded"),

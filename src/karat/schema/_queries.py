@@ -34,7 +34,7 @@ class LeftRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=
     grade: int | None
 
 
-class ExpectedRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+class ExpectedRow(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A relevant document, and the rank at which it was found."""
 
     document: str

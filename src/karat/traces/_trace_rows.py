@@ -6,14 +6,13 @@ checks field by field, and says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import count_byte, count_keys, decode, decode_plain, parse_json, take_plain
+from karat.files import decode, decode_plain, parse_json, share_texts, take_plain
 from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_columns import HitColumns, HitObjects
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
@@ -104,28 +103,24 @@ def _decode_whole(
             row.hits = _TAKEN  # which would keep the bytes of the file
         whole.extend(rows)
 
-    if not take_plain(data, _WholeTrace, take, _count_keys, start=start, end=end):
+    if not take_plain(data, _WholeTrace, take, start=start, end=end):
         return None
     try:
         lists = hits.lists()
     except UnicodeDecodeError:
         return None
-    return tuple([_build_whole(row, own) for row, own in zip(whole, lists, strict=True)])
+    queries = share_texts("id", [row.query for row in whole])
+    texts = share_texts("text", [row.text for row in whole])
+    return tuple(map(_build_whole, whole, queries, texts, lists))
 
 
 _TAKEN = Raw(b"")
 
 
-def _build_whole(row: _WholeTrace, hits: HitList) -> Trace:
+def _build_whole(row: _WholeTrace, query: str, text: str, hits: HitList) -> Trace:
     if row.paraphrase or row.repeat:
         return _build(row, hits)
-    return make_trace(row.query, row.text, hits, row.ms, row.error or "", row.judged or "")
-
-
-def _count_keys(rows: Sequence[_WholeTrace]) -> int:
-    """Return how many keys rows have, with those of their times, and the colons of their hits."""
-    colons = count_byte(b"".join([row.hits for row in rows]), b":")
-    return count_keys(rows) + sum([len(row.ms) for row in rows]) + colons
+    return make_trace(query, text, hits, row.ms, row.error or "", row.judged or "")
 
 
 def decode_trace(line: bytes, source: str, number: int) -> Trace:

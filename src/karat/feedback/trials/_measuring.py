@@ -39,9 +39,11 @@ class Measuring:
 
     def score(self) -> None:
         """Score all lists by judgments, and compare what sessions came to."""
-        scores = _score(self._evidence, self._golden, [name for name in self.measures if not is_behavioural(name)])
+        scores = score_evidence(
+            self._evidence, self._golden, [name for name in self.measures if not is_behavioural(name)]
+        )
         for evidence in self._evidence:
-            judged = {variant: _average(scores, lists) for variant, lists in evidence.lists.items()}
+            judged = {variant: average_scores(scores, lists) for variant, lists in evidence.lists.items()}
             for measure, value in self._compare(evidence, judged):
                 hours = self._differences.setdefault(int(evidence.end // 3600), {})
                 hours.setdefault(measure, []).append(value)
@@ -90,7 +92,9 @@ def _key(asked: AnsweredQuery) -> _Key:
     return asked.text, asked.documents, asked.failed
 
 
-def _score(evidence: Sequence[Evidence], golden: GoldenSet | None, measures: list[str]) -> dict[_Key, dict[str, float]]:
+def score_evidence(
+    evidence: Sequence[Evidence], golden: GoldenSet | None, measures: list[str]
+) -> dict[_Key, dict[str, float]]:
     """Return the scores of all lists, each different one scored once."""
     if golden is None or not measures:
         return {}
@@ -100,7 +104,7 @@ def _score(evidence: Sequence[Evidence], golden: GoldenSet | None, measures: lis
     return {names[name]: values for name, values in scores.items()}
 
 
-def _average(scores: Mapping[_Key, Mapping[str, float]], lists: Sequence[AnsweredQuery]) -> dict[str, float]:
+def average_scores(scores: Mapping[_Key, Mapping[str, float]], lists: Sequence[AnsweredQuery]) -> dict[str, float]:
     """Return the means over the queries of a session that have judgments."""
     values: dict[str, list[float]] = {}
     for asked in lists:

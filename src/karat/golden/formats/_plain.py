@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
 from karat.core import Document, JudgmentTable, Query, Source, Span, Target, make_query
-from karat.files import decode_plain, take_plain
+from karat.files import decode_plain, offer_texts, take_plain
 from karat.golden.formats._bare_judgments import decode_bare_judgments
 
 _Id = Annotated[str, Meta(min_length=1)]
@@ -97,7 +97,11 @@ _get_rare, _NOTHING_RARE = attrgetter(*_RARE), (UNSET,) * len(_RARE)
 
 def decode_queries(data: bytes) -> tuple[Query, ...] | None:
     """Return the queries of a file if all are plain, or None: then each field has to be asked for."""
-    return decode_plain(data, _PlainQuery, _build_query)
+    queries = decode_plain(data, _PlainQuery, _build_query)
+    if queries is not None:
+        offer_texts("id", [query.id for query in queries])
+        offer_texts("text", [query.text for query in queries])
+    return queries
 
 
 def _build_query(row: _PlainQuery) -> Query:

@@ -12,7 +12,7 @@ from karat.online.trials._behaviour import CLICK_RR, SUCCESS, is_behavioural
 from karat.online.trials._observations import UNJUDGED, Observations, find_p95
 from karat.online.trials._plan import TrialPlan
 from karat.schema.trials import TrialCondition, TrialMeasure, TrialReadOut
-from karat.stats.sequential import Assessment, Decision, assess, check_sample_ratio, read_out
+from karat.stats.sequential import Assessment, Decision, assess, check_sample_ratio, read_out, wald_sprt
 
 _MOST_LATE = 0.01
 """The share of sessions that may have gone on after they were measured."""
@@ -197,6 +197,7 @@ def _read_out(plan: TrialPlan, seen: Observations) -> TrialReadOut | None:
     if not tally.n:
         return None
     shown = read_out(tally, rng=np.random.default_rng(tally.n), resamples=1_000)
+    wald = None if plan.sigma is None else wald_sprt(tally, plan.sigma, plan.rule)
     return TrialReadOut(
         bootstrap_low=shown.low,
         bootstrap_high=shown.high,
@@ -204,4 +205,6 @@ def _read_out(plan: TrialPlan, seen: Observations) -> TrialReadOut | None:
         wins=shown.wins,
         ties=shown.ties,
         losses=shown.losses,
+        wald=None if wald is None else wald.log_likelihood_ratio,
+        wald_says=None if wald is None else wald.decision.value,
     )

@@ -53,6 +53,8 @@ class TrialPlan:
     corpus_measure: str = ""
     """The measure that has to improve on the golden set; by default the one that decides, or RR@10 if that one is
     about what people did."""
+    sigma: float | None = None
+    """The standard deviation of a difference, if it is known before the trial: then Wald's test is shown, too."""
     idle: float = 3600.0
     """A session of the log is over if nothing was recorded of it for so many seconds; what comes later is left out."""
 
@@ -72,6 +74,8 @@ class TrialPlan:
             raise UsageError(f"measure {self.measure!r} decides, and cannot be a guardrail, too")
         if len(self.planned) < 2 or not all(share > 0 for share in self.planned.values()):
             raise UsageError("shares should be positive numbers of two or more variants")
+        if self.sigma is not None and not 0 < self.sigma < math.inf:
+            raise UsageError(f"sigma={self.sigma} is not a standard deviation above 0")
         if not 0 < self.idle < math.inf:
             raise UsageError(f"idle={self.idle} is not a number of seconds above 0")
 

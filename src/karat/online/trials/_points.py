@@ -18,7 +18,7 @@ def trace_trial(rows: Iterable[tuple[int, float, int]], rule: StoppingRule) -> t
 
     >>> points = trace_trial([(0, 0.5, 8), (0, 0.0, 90), (5, -0.5, 2)], StoppingRule())
     >>> [(point.time[:13], point.n, round(point.log_better, 4)) for point in points]
-    [('1970-01-01T01', 98, 2.0145), ('1970-01-01T06', 100, 1.2071)]
+    [('1970-01-01T01', 98, 2.0777), ('1970-01-01T06', 100, 1.2071)]
     """
     tallies: list[tuple[int, Tally]] = []
     known = Tally()

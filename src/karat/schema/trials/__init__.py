@@ -2,9 +2,11 @@
 
 from karat.schema.trials._flags import FlagChangeRow, FlagHistory, FlagList, FlagRow
 from karat.schema.trials._trials import (
+    HoldoutWeek,
     TrialCollected,
     TrialCondition,
     TrialForecast,
+    TrialHoldout,
     TrialList,
     TrialLog,
     TrialMeasure,
@@ -23,9 +25,11 @@ __all__ = [
     "FlagHistory",
     "FlagList",
     "FlagRow",
+    "HoldoutWeek",
     "TrialCollected",
     "TrialCondition",
     "TrialForecast",
+    "TrialHoldout",
     "TrialList",
     "TrialLog",
     "TrialMeasure",

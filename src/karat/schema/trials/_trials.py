@@ -43,6 +43,10 @@ class TrialReadOut(Struct, frozen=True, kw_only=True):
     wins: int
     ties: int
     losses: int
+    wald: float | None = None
+    """The log-likelihood ratio of Wald's test; null unless the plan states a standard deviation."""
+    wald_says: str | None = None
+    """What that test would decide: continue, graduate or futile."""
 
 
 class TrialLog(Struct, frozen=True, kw_only=True):
@@ -195,6 +199,35 @@ class TrialCollected(Struct, frozen=True, kw_only=True):
     """Sessions that may go on, and wait."""
     late: int
     """Sessions of which more was recorded after they had been measured; it is left out."""
+
+
+class HoldoutWeek(Struct, frozen=True, kw_only=True):
+    """A week on the holdout."""
+
+    week: str
+    """Its Monday, in UTC."""
+    start: float
+    """The same in seconds since 1970."""
+    sessions: int
+    """The sessions that asked something of the holdout."""
+    mean: float | None
+    """The mean difference of treatment and control; null if nothing was measured."""
+
+
+class TrialHoldout(Struct, frozen=True, kw_only=True):
+    """The weekly holdout of a feature: a read-out, which never decides."""
+
+    feature: str
+    measure: str
+    queries: int
+    """The queries that are held out."""
+    of: int
+    seed: int
+    weeks: tuple[HoldoutWeek, ...]
+    """Those that are over and have shadow runs, the oldest first."""
+    cycles: int
+    """How many weeks in a row have to be without a loss."""
+    promote: bool
 
 
 class TrialForecast(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,66 @@
+"""Where telemetry goes: the standard variables of OpenTelemetry, or the table [telemetry] of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from karat.config import TelemetryConfig
+
+SIGNALS = ("traces", "metrics", "logs")
+_BASE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_YES = ("true", "1", "yes", "span_only", "event_only", "span_and_event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """The URL for each signal that is sent, and how."""
+
+    urls: Mapping[str, str]
+    """By signal: traces, metrics, logs."""
+    prefix: str = "karat."
+    content: bool = False
+    timeout: float = 3.0
+    problem: str = ""
+    """Why nothing can be sent although an endpoint is configured; empty if it can."""
+
+
+def find_destination(config: TelemetryConfig, environ: Mapping[str, str] | None = None) -> Destination | None:
+    """Return where telemetry goes; None if no endpoint is configured, or the SDK is disabled.
+
+    >>> find_destination(TelemetryConfig(), {}) is None
+    True
+    >>> find_destination(TelemetryConfig(), {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318/"}).urls["traces"]
+    'http://127.0.0.1:4318/v1/traces'
+    """
+    variables = os.environ if environ is None else environ
+    if variables.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    urls = {signal: url for signal in SIGNALS if (url := _find_url(signal, config.endpoint, variables))}
+    if not urls:
+        return None
+    return Destination(
+        urls=urls,
+        prefix=config.prefix,
+        content=config.content or variables.get(_CONTENT, "").strip().lower() in _YES,
+        timeout=config.timeout,
+        problem=_find_problem(variables),
+    )
+
+
+def _find_url(signal: str, configured: str, variables: Mapping[str, str]) -> str:
+    """Return the URL of a signal: the variable of the signal, as it is; or a base, to which the path is added."""
+    if variables.get(f"OTEL_{signal.upper()}_EXPORTER", "otlp").strip().lower() in ("none", "console"):
+        return ""
+    own = variables.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "").strip()
+    base = variables.get(_BASE, "").strip() or configured
+    return own or (f"{base.rstrip('/')}/v1/{signal}" if base else "")
+
+
+def _find_problem(variables: Mapping[str, str]) -> str:
+    protocol = variables.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
+    if protocol not in ("http/protobuf", ""):
+        return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and karat sends http/protobuf only"
+    return ""
