@@ -82,13 +82,16 @@ def test_a_harmful_treatment_is_stopped(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_interleaved_lists_measure_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    """What people choose is called so, is compared with RR@10 on the golden set, and never passes for a measure."""
-    start = ("start", "rerank", "--source", "interleaving", "--must-show", "")
+    """What people choose never passes for a measure of a list; without a flag, the decision says that nobody notices."""
+    start = ("start", "mixed", "--source", "interleaving", "--must-show", "")
     code, _, err = call(capsys, *start, "--measure", "nDCG@10")
     assert (code, "measure what people choose, and not nDCG@10: the measure is 'choices'" in err) == (2, True)
-    status = call(capsys, *start)[1]
-    assert "nothing is decided in choices after 0 differences" in status
-    assert TrialPlan(feature="a", source="interleaving").on_golden_set == "RR@10"
+    assert "nothing is decided in choices after 0 differences" in call(capsys, *start)[1]
+    assert TrialPlan(feature="mixed", source="interleaving").on_golden_set == "RR@10"
+    Path("batch.json").write_text(json.dumps({"batch": "b", "differences": {"choices": [[-1, 60]]}}))
+    call(capsys, "record", "mixed", "batch.json")
+    out = call(capsys, "decide", "mixed", *WHO)[1]
+    assert "the treatment is worse in choices; as planned; it has no flag, so that nobody gets anything else" in out
 
 
 def test_by_hand_and_back(capsys: pytest.CaptureFixture[str]) -> None:

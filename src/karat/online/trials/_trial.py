@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from karat.core import InputError, Measure, UsageError, did_you_mean
+from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean
 from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
-from karat.online.trials._behaviour import is_behavioural
+from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
 from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
 from karat.online.trials._observations import UNJUDGED, Observations, name_series
 from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
@@ -94,7 +94,17 @@ def _require_measures(plan: TrialPlan) -> None:
             raise UsageError(f"{name} compares sessions that saw either system: it needs the source 'sessions'")
     for name in (*deciding, *plan.guardrails, *filter(None, [plan.must_show, plan.corpus_measure])):
         if not is_behavioural(name) or name == plan.corpus_measure:
-            Measure.parse(name)
+            _require_measure(name, BEHAVIOUR if plan.source == "sessions" and name != plan.corpus_measure else ())
+
+
+def _require_measure(name: str, others: tuple[str, ...]) -> None:
+    """Refuse what is no measure by judgments; ``others`` are measures that may have been meant."""
+    try:
+        Measure.parse(name)
+    except MeasureError:
+        if hint := did_you_mean(name, others):
+            raise MeasureError(f"unknown measure {name!r}{hint}") from None
+        raise
 
 
 def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: Observations) -> bool:
@@ -143,6 +153,8 @@ def decide_trial(
         why = f"{decision.value}: {status.reason}; {reason}"
         if changes and store.flag(feature) is not None:
             change_flag_in(store, feature, changes, author=author, reason=why)
+        elif changes:
+            why += "; it has no flag, so that nobody gets anything else"
         done = _move(store, trial, after, author, why, status)
         now = msgspec.structs.replace(status, status=after, version=done.version)
         return TrialOutcome(status=now, transition=done, exit_code=_EXIT_CODES[after])
