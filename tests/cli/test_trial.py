@@ -82,7 +82,7 @@ def test_a_harmful_treatment_is_stopped(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_interleaved_lists_measure_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    """What people choose never passes for a measure of a list; without a flag, the decision says that nobody notices."""
+    """What people choose never passes for a measure of a list; the decision says that there is no flag."""
     start = ("start", "mixed", "--source", "interleaving", "--must-show", "")
     code, _, err = call(capsys, *start, "--measure", "nDCG@10")
     assert (code, "measure what people choose, and not nDCG@10: the measure is 'choices'" in err) == (2, True)

@@ -254,6 +254,18 @@ def test_planned_shares_are_those_of_the_flag(tmp_path: Path) -> None:
     assert (find_ratio(80, 20), find_ratio(1, 3), find_ratio(0.01, 99.99)) == ((4, 1), (1, 3), (1, 100))
 
 
+def test_a_latency_below_zero_is_not_measured(tmp_path: Path) -> None:
+    """A clock was set back meanwhile: it neither counts as quick, nor keeps the trial from being measured."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature="rerank", source="sessions", measure="InTime@500", must_show="", idle=IDLE),
+                now=START)  # fmt: skip
+    put(path, ask("s1", 1, START + 1, "control", latency=10.0), ask("s2", 1, START + 2, latency=-5.0),
+        ask("s2", 2, START + 3, latency=900.0), ask("s3", 1, START + 4, latency=-5.0))  # fmt: skip
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    assert count(path)["difference:InTime@500"] == {-1.0: 1}
+    assert count(path)["latency:treatment"] == {900.0: 1}
+
+
 def test_units_that_are_lost_are_found(path: Path) -> None:
     """A treatment that loses a third of its sessions looks good in the rest: the sample ratio says so."""
     arms = {number: "treatment" if number % 2 else "control" for number in range(600) if number % 6 != 1}
@@ -340,7 +352,55 @@ def test_a_document_that_was_called_useless_earns_nothing(tmp_path: Path) -> Non
     )
     collect_trial(path, "rerank", now=START + 3 * IDLE)
     assert count(path)["difference:choices"] == {-1.0: 1}
-    assert look_at_trial(path, "rerank").logs[0].unreadable == 2
+    status = look_at_trial(path, "rerank")
+    assert status.logs[0].unreadable == 2
+    (condition,) = [own for own in status.conditions if own.name == "log"]
+    assert (condition.met, condition.detail) == (
+        False, "0 of 1 sessions went on after they were measured; 2 more could not be read"
+    )  # fmt: skip
+
+
+def test_a_longer_list_earns_nothing_by_its_length(tmp_path: Path) -> None:
+    """Who reads any document, whatever it is, prefers neither system, though the treatment shows twice as many."""
+    path = tmp_path / "karat.db"
+    plan = TrialPlan(feature="rerank", source="interleaving", measure="choices", must_show="", idle=IDLE)
+    start_trial(path, plan, now=START)
+    rng = random.Random(1)
+    lists = {"disjoint": list("pqrstuvwxy"), "the same and more": list("bcaed") + list("vwxyz"), "same": list("ecadb")}
+    for text, new in lists.items():
+        rankings = {"control": list("abcde"), "treatment": new}
+        for number in range(400):
+            name = f"{text}{number}"
+            shown = interleave(rankings, session=name, query=text)
+            noted: dict[str, Any] = {"attributes": {"teams": {"rerank": list(shown.teams)}}}
+            channels = {system: tuple(own) for system, own in rankings.items()}
+            put(
+                path,
+                ask(name, 1, START + 1, text=text, hits=shown.documents, channels=channels, **noted),
+                LoggedEvent(
+                    f"{name}-r", START + 2, "read_after_search", session=name, document=rng.choice(shown.documents)
+                ),
+            )
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    values = count(path)["difference:choices"]
+    mean = sum(value * number for value, number in values.items()) / 1200
+    assert abs(mean) < 3 / 1200**0.5
+
+
+def test_a_treatment_that_finds_nothing_loses_what_people_choose(tmp_path: Path) -> None:
+    """A list of the control alone still counts for it; one of the treatment alone counts for nobody."""
+    path = tmp_path / "karat.db"
+    plan = TrialPlan(feature="rerank", source="interleaving", measure="choices", must_show="", idle=IDLE)
+    start_trial(path, plan, now=START)
+    for number, (team, other) in enumerate((("control", "treatment"), ("treatment", "control"))):
+        noted: dict[str, Any] = {"attributes": {"teams": {"rerank": [team] * 3}}}
+        put(
+            path,
+            ask(f"s{number}", 1, START + 1, channels={team: ("a", "b", "c"), other: ()}, **noted),
+            LoggedEvent(f"r{number}", START + 2, "read_after_search", session=f"s{number}", document="b"),
+        )
+    collect_trial(path, "rerank", now=START + 2 * IDLE)
+    assert count(path)["difference:choices"] == {-1.0: 1, 0.0: 1}
 
 
 def test_shadow_runs_from_the_log(tmp_path: Path) -> None:
@@ -367,6 +427,7 @@ def test_shadow_runs_from_the_log(tmp_path: Path) -> None:
     assert seen["difference:RR@10"] == {0.0: 1, 0.5: 1, -0.5: 1}  # s1: (1 - 1/2 + 0 - 1/2) / 2
     assert seen["difference:unjudged"] == {0.25: 1, 0.5: 1, 0.0: 1}
     assert seen["units:control"] == seen["units:treatment"]
+    assert seen["latency:treatment"] == {11.0: 4}  # not of the call that failed, which may take no time
 
 
 def test_what_a_file_says_is_not_from_the_log(path: Path) -> None:

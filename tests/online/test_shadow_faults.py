@@ -66,6 +66,7 @@ def test_an_answer_for_another_query_is_never_taken(path: Path, log: Log) -> Non
         assert shadow.drain()
     runs = read(path)
     assert (runs[0].status, runs[0].treatment) == ("timeout", ())
+    assert runs[0].treatment_latency == 50, "at least"
     assert all(run.treatment == (run.control if run.status == "answered" else ()) for run in runs[1:])
     assert "answered" in {run.status for run in runs[1:]}
 
@@ -172,8 +173,11 @@ def test_the_breaker_leaves_a_broken_treatment_alone(path: Path, log: Log) -> No
         now[0] = 30.0 if number >= 4 else 0.0
         shadow(f"q{number}", 2)
         assert shadow.drain()
-    statuses = [run.status for run in read(path)]
+    runs = read(path)
+    statuses = [run.status for run in runs]
     assert statuses == ["failed", "failed", "breaker open", "breaker open", "answered", "answered"]
+    assert [run.control for run in runs] == [(f"q{n}-0", f"q{n}-1") for n in range(6)], "what it would be compared with"
+    assert all(run.is_comparable for run in runs)
     assert shadow.breaker.opened == 1
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from in_process import run_karat
+from karat import online
 from karat.core import Answer, Citation, GoldenSet, Hit, InputError, Judgment, Query, Span, Target
 from karat.golden import write
-from karat.online import Log
+from karat.online import Log, ingest
 from karat.online._shadow_records import ShadowDraft
 from karat.online.answers import MOST_REPEATS, GivenAnswer, make_live_run
-from karat.online.shadow import Replayed, gate_shadow, list_golden, replay
+from karat.online.shadow import Replayed, gate_shadow, list_golden, replay, report_shadow
 from karat.projects import gate_run, open_project
 from karat.runs import Settings, make_run
 from karat.systems import adapt
@@ -174,3 +175,20 @@ def test_wordings_are_those_of_a_set(folder: Path, path: Path) -> None:
     assert (done.returncode, b"--golden" in done.stderr) == (2, True)
     golden = open_project(folder).golden
     assert [query.id for query in list_golden(golden, paraphrases=True)][:3] == ["router", "router~1", "router~2"]
+
+
+@pytest.mark.slow
+def test_a_treatment_that_is_left_alone_has_failed(folder: Path, path: Path) -> None:
+    """Its breaker opened because it failed: what it was not asked then is no better than what it failed before."""
+    project = open_project(folder)
+    with online.open(path) as log:
+        for number, (text, *_) in enumerate(QUESTIONS.values()):
+            status = ("answered", "breaker open")[number]
+            draft = ShadowDraft(f"r{number}", 1.0 + number, "f", text, status=status)
+            draft.control, draft.treatment = tuple(PAGES), () if number else tuple(PAGES)
+            log.write(draft)
+    ingest(path)
+    assert len(gate_shadow(path, project).evaluation.failures) == 1
+    judged = report_shadow(path, "f", project.golden).judged
+    assert judged is not None
+    assert (judged.runs, judged.failed) == (2, 1)

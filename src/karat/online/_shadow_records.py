@@ -147,6 +147,15 @@ class LoggedShadow(Struct, frozen=True, array_like=True, tag="shadow"):
     """The documents whose rank differs."""
     answers: Answers = (None, None)
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether both lists are known: the treatment answered, or could not, which is a list of nothing.
+
+        It could not if it was left alone because it failed, or all its calls hung.
+        """
+        left_alone = self.status in (BREAKER_OPEN, NO_WORKER) and bool(self.control)
+        return self.lists and (left_alone or self.status in (ANSWERED, FAILED, TIMEOUT))
+
 
 def classify(control: tuple[str, ...], treatment: tuple[str, ...], overlap: float) -> str:
     """Return how two lists differ that were cut at k, from them and their Jaccard overlap.

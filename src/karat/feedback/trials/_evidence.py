@@ -15,8 +15,8 @@ from karat.online.interleaving import TEAMS, Interleaved, compare_session
 from karat.online.shadow import AnsweredQuery, LoggedShadow
 from karat.online.trials import TrialPlan, is_behavioural
 
-_TREATMENT_FAILED = ("failed", "timeout", "breaker open", "no worker")
-"""Calls that the treatment should have answered; a list of nothing stands for each."""
+_TIMED = ("answered", "timeout")
+"""What has a latency to compare: to fail may take no time."""
 
 
 class Unreadable(Exception):
@@ -53,7 +53,7 @@ def describe_session(session: Session, variant: str, measures: Iterable[str]) ->
         variant=variant,
         values=measure_behaviour(session, filter(is_behavioural, measures)),
         lists={variant: [_to_answered(query) for query in queries]},
-        latencies={variant: [query.latency for query in queries if query.latency is not None]},
+        latencies={variant: _list_times(query.latency for query in queries)},
     )
 
 
@@ -80,9 +80,7 @@ def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatme
         end=records[-1].time,
         values={plan.measure: compare_session(pages, treatment, control)},
         lists={name: [_to_channel(query, name) for query in queries] for name in (control, treatment)},
-        latencies={
-            name: [query.stages[name] for query in queries if name in query.stages] for name in (control, treatment)
-        },
+        latencies={name: _list_times(query.stages.get(name) for query in queries) for name in (control, treatment)},
     )
 
 
@@ -97,15 +95,34 @@ def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[I
     if not isinstance(teams, list) or len(teams) != len(documents) or any(team not in known for team in teams):
         raise Unreadable
     chosen = {*asked.read, *asked.reused, *asked.useful} - {*asked.not_useful}
-    return Interleaved(systems=systems, documents=documents, teams=tuple(teams)), chosen
+    start = _find_end(asked.query, teams, *systems)
+    fair = [None if place >= start and team == systems[1] else team for place, team in enumerate(teams)]
+    return Interleaved(systems=systems, documents=documents, teams=tuple(fair)), chosen
+
+
+def _find_end(query: LoggedQuery, teams: Sequence[str | None], control: str, treatment: str) -> int:
+    """Return the place from which on the control had no document left when a round of the draft began.
+
+    What the treatment adds from there on is compared with nothing: by chance alone, a longer list is clicked more.
+    """
+    documents = query.documents
+    known = {document_of(name) for name in query.channels.get(control, ())}
+    known.update(name for name, team in zip(documents, teams, strict=True) if team == control)
+    places = {name: place for place, name in enumerate(documents)}
+    last = max((places.get(name, len(documents)) for name in known), default=-1)
+    place = next((place for place, team in enumerate(teams) if team is not None), len(teams))
+    while place < len(teams) and place <= last:
+        both = place + 1 < len(teams) and {teams[place], teams[place + 1]} == {control, treatment}
+        place += 2 if both else 1
+    return place
 
 
 def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) -> Evidence:
     """Return what a session says whose calls were answered by both systems, of which it saw the control."""
-    runs = [run for run in records if run.lists and run.status in ("answered", *_TREATMENT_FAILED)]
+    runs = [run for run in records if run.is_comparable]
     latencies = {
-        control: [run.control_latency for run in runs if run.control_latency is not None],
-        treatment: [run.treatment_latency for run in runs if run.treatment_latency is not None],
+        control: _list_times(run.control_latency for run in runs),
+        treatment: _list_times(run.treatment_latency for run in runs if run.status in _TIMED),
     }
     lists = {
         control: [AnsweredQuery(text=run.text, documents=run.control[: run.k]) for run in runs],
@@ -115,6 +132,11 @@ def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) 
         ],
     }
     return Evidence(end=records[-1].time, lists=lists, latencies=latencies)
+
+
+def _list_times(latencies: Iterable[float | None]) -> list[float]:
+    """Return the latencies that were measured; one below 0 is that of a clock that was set back meanwhile."""
+    return [latency for latency in latencies if latency is not None and latency >= 0]
 
 
 def _rebuild(records: Sequence[Record]) -> list[Session]:

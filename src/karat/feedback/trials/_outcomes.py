@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from karat.feedback._sessions import AskedQuery, Session
@@ -33,8 +34,8 @@ def _measure(session: Session, name: str) -> float | None:
     if name == ASKED_ONCE:
         return _mean(float(not asked.repeated) for asked in queries)
     limit = find_limit(name)
-    timed = [asked.query for asked in queries if asked.query.latency is not None or asked.query.error]
-    return _mean(float(not own.error and (own.latency or 0.0) <= (limit or 0.0)) for own in timed)
+    times = [math.inf if own.query.error else own.query.latency for own in queries]
+    return _mean(float(time <= (limit or 0.0)) for time in times if time is not None and time >= 0)
 
 
 def _find_success(session: Session) -> float | None:

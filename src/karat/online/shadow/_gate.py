@@ -11,13 +11,12 @@ from karat.evaluation import score_run
 from karat.gate import Baseline
 from karat.golden import identify
 from karat.online import read_log
-from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, LoggedShadow, MirroredAnswer, MirroredPart
+from karat.online._shadow_records import ANSWERED, LoggedShadow, MirroredAnswer, MirroredPart
 from karat.online.answers import GivenAnswer, make_live_run
 from karat.online.shadow._report import choose_feature
 from karat.projects import GateResult, Project, gate_evaluation, project_policy
 
 POLICY = "blocks"
-_COUNTED = (ANSWERED, FAILED, TIMEOUT)
 
 
 def gate_shadow(
@@ -33,12 +32,13 @@ def gate_shadow(
     """Return the decision on the treatment of a shadow, over the mirrored questions that a project's set has.
 
     The control's answers to the same questions are the baseline. The policy is that for a canary (``blocks``), unless
-    another one is named. A treatment that failed has failed the question; a call that it was not asked is left out.
+    another one is named. A treatment that failed, or was left alone because it did, has failed the question; a call
+    that it was not asked for another reason is left out.
     """
     chosen = project_policy(project, policy or POLICY)
     with read_log(store) as log:
         name = choose_feature(feature, log.shadow_features(), os.fspath(store))
-        runs = [run for run in log.shadow_runs(name, since, until) if run.lists and run.status in _COUNTED]
+        runs = [run for run in log.shadow_runs(name, since, until) if run.is_comparable]
     golden, control, treatment = _make_runs(project.golden, runs, os.fspath(store), name)
     own = replace(project, golden=golden)
     measures = tuple(dict.fromkeys((*chosen.measures, *project.config.eval.measures)))

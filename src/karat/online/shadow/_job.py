@@ -13,7 +13,7 @@ from typing import Any
 from karat.core import Answer, Citation, Hit, Span, document_of
 from karat.online._hit_rows import NotHits, to_hit, to_text
 from karat.online._records import LoggedHit
-from karat.online._shadow_records import ANSWERED, FAILED, MirroredAnswer, MirroredPart, ShadowDraft
+from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, MirroredAnswer, MirroredPart, ShadowDraft
 
 DEPTH = 100
 """The documents of a list that are kept."""
@@ -47,6 +47,11 @@ class Outcome:
     """Milliseconds."""
     error: str = ""
     answer: MirroredAnswer | None = None
+
+
+def time_out(seconds: float) -> Outcome:
+    """Return the outcome of a job that was given up. It took at least so long, so that it counts among latencies."""
+    return Outcome(status=TIMEOUT, latency=seconds * 1000, error=f"no answer within {seconds:g} s")
 
 
 def copy_arguments(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

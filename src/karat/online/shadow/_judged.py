@@ -11,13 +11,12 @@ import numpy as np
 
 from karat.core import Floats, GoldenSet, Judgment, Measure, Query, Scores, Trace, make_hits
 from karat.measures import score_hits
-from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, LoggedShadow
+from karat.online._shadow_records import ANSWERED, LoggedShadow
 from karat.schema.shadow import ShadowJudged, ShadowMeasure
 from karat.stats import paired_t
 from karat.text import folded
 
 UNJUDGED = "unjudged"
-_COUNTED = (ANSWERED, FAILED, TIMEOUT)
 
 
 def judge_runs(
@@ -25,14 +24,14 @@ def judge_runs(
 ) -> ShadowJudged:
     """Score both lists of the runs whose query a golden set has, in the same words.
 
-    ``units`` has the session of each run, or what stands for it. A treatment that failed has returned nothing; calls
-    that it was not asked are left out.
+    ``units`` has the session of each run, or what stands for it. A treatment that failed, or was left alone
+    because it did, has returned nothing; calls that it was not asked for another reason are left out.
     """
     known = _index_queries(golden)
     asked = {
         run.id: (run, unit, name)
         for run, unit in zip(runs, units, strict=True)
-        if run.lists and run.status in _COUNTED and (name := known.get(folded(run.text)))
+        if run.is_comparable and (name := known.get(folded(run.text)))
     }
     pairs = _Pairs(
         own=_name_by_run(golden, {key: name for key, (_, _, name) in asked.items()}),

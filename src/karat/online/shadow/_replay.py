@@ -16,8 +16,8 @@ from karat.core import GoldenSet, InputError, SystemFailed
 from karat.files import read_bytes
 from karat.online import Log, ingest, read_log
 from karat.online._paths import Paths
-from karat.online._shadow_records import ANSWERED, CONTROL_FAILED, TIMEOUT, ShadowDraft
-from karat.online.shadow._job import Job, Outcome
+from karat.online._shadow_records import ANSWERED, CONTROL_FAILED, ShadowDraft
+from karat.online.shadow._job import Job, Outcome, time_out
 from karat.online.shadow._sides import Side, open_side
 from karat.online.shadow._threads import Runner
 
@@ -172,4 +172,4 @@ class _Asking:
         runner = self._runners[side] or Runner(self._sides[side].call, self._timeout, lambda _: None)
         outcome = runner.run(Job(draft, (draft.text, self._k), {}))
         self._runners[side] = None if outcome is None else runner
-        return outcome or Outcome(status=TIMEOUT, error=f"no answer within {self._timeout:g} s")
+        return outcome or time_out(self._timeout)

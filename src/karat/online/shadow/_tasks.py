@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from karat.online._shadow_records import FAILED, NO_WORKER, TIMEOUT, UNFINISHED
-from karat.online.shadow._job import Job, Outcome, describe, read_outcome
+from karat.online._shadow_records import FAILED, NO_WORKER, UNFINISHED
+from karat.online.shadow._job import Job, Outcome, describe, read_outcome, time_out
 from karat.online.shadow._limits import Limits
 
 
@@ -104,7 +104,7 @@ class Tasks:
             return task.result()
         lane.hung.add(task)  # until it has ended: it may pay no attention to being cancelled
         task.add_done_callback(lane.hung.discard)
-        return Outcome(status=TIMEOUT, error=f"no answer within {self._limits.timeout:g} s")
+        return time_out(self._limits.timeout)
 
     async def _ask(self, job: Job) -> Outcome:
         start = perf_counter()

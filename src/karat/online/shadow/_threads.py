@@ -12,8 +12,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from karat.online._shadow_records import NO_WORKER, TIMEOUT
-from karat.online.shadow._job import Job, Outcome, ask
+from karat.online._shadow_records import NO_WORKER
+from karat.online.shadow._job import Job, Outcome, ask, time_out
 from karat.online.shadow._limits import Limits
 
 
@@ -106,7 +106,7 @@ class Threads:
                 else:
                     outcome = runner.run(job)
                     if outcome is None:
-                        outcome = Outcome(status=TIMEOUT, error=f"no answer within {self._limits.timeout:g} s")
+                        outcome = time_out(self._limits.timeout)
                         self._hung.add(runner)
                         runner = None
             self._finish(job, outcome)

@@ -228,16 +228,16 @@ class Shadow:
             if self._pool.is_full():
                 self._write(job, Outcome(status=QUEUE_FULL))
                 return
-            admitted = self.breaker.admit()
-            if admitted is None:
-                self._write(job, Outcome(status=BREAKER_OPEN))
-                return
             try:
                 draft.control = list_ids(result)  # before the host gets the list, and may change it
                 if self._lists and type(result) is not list:
                     draft.answers = mirror_answer(result, self._k), None
             except Exception as error:
                 self._write(job, Outcome(status=CONTROL_UNREADABLE, error=describe(error)))
+                return
+            admitted = self.breaker.admit()
+            if admitted is None:
+                self._write(job, Outcome(status=BREAKER_OPEN))
                 return
             job.trial, job.context = admitted == "trial", copy_context()
             self._pending[draft.id] = job

@@ -15,7 +15,7 @@ from karat.schema.trials import TrialCondition, TrialMeasure, TrialReadOut
 from karat.stats.sequential import Assessment, Decision, assess, check_sample_ratio, read_out, wald_sprt
 
 _MOST_LATE = 0.01
-"""The share of sessions that may have gone on after they were measured."""
+"""The share of sessions that may have gone on after they were measured, or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,8 @@ class LogUse:
     """Sessions that were measured."""
     late: int
     """Those of which more was recorded after they had been measured."""
+    unreadable: int = 0
+    """Sessions, beside them, whose variants make no sense."""
 
 
 def judge_trial(
@@ -135,7 +137,10 @@ def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
     """Yield whether the log was complete when it was read; nothing if no log was."""
     if log is not None:
         detail = f"{log.late:,} of {log.over:,} sessions went on after they were measured"
-        yield _condition("log", detail, met=log.late <= _MOST_LATE * log.over)
+        if log.unreadable:
+            detail += f"; {log.unreadable:,} more could not be read"
+        lost = max(log.late, log.unreadable)
+        yield _condition("log", detail, met=lost <= _MOST_LATE * log.over)
 
 
 def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:

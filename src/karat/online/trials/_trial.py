@@ -248,7 +248,11 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
     row = store.trials.latest_run_of(trial.feature, trial.plan.on_golden_set)
     corpus = None if row is None else CorpusRun(run=row[0], outcome=row[1], delta=row[2])
     logs = read_positions(store, trial.key)
-    used = LogUse(over=sum(own.over for own in logs.values()), late=sum(own.late for own in logs.values()))
+    used = LogUse(
+        over=sum(own.over for own in logs.values()),
+        late=sum(own.late for own in logs.values()),
+        unreadable=sum(own.unreadable for own in logs.values()),
+    )
     judged = judge_trial(trial.plan, seen, corpus, used if logs else None)
     samples = seen.tally(trial.plan.measure).n
     return TrialStatus(
