@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from cli.gate_project import main
 from karat import online
 from karat.online.flags import change_flag, read_flags
-from karat.online.trials import read_transitions
+from karat.online.trials import TrialPlan, read_transitions
 from karat.store import open_store
 
 WHO = ("--author", "ada", "--reason", "as planned")
@@ -59,7 +60,7 @@ def test_a_trial_from_start_to_graduation(capsys: pytest.CaptureFixture[str]) ->
         store.add_run(run, [value])
     status = call(capsys, "status", "rerank")[1]
     assert "40 wins, 110 ties, 0 losses; P(better) = 1.000" in status
-    assert "Looked at 3 times" in status
+    assert "Looks: 3; looking changes nothing" in status
     code, out, _ = call(capsys, "decide", "rerank", *WHO)
     assert code == 0
     assert "trial 1: running -> graduated; by ada: graduate: the treatment is better in RR@10" in out
@@ -78,6 +79,19 @@ def test_a_harmful_treatment_is_stopped(capsys: pytest.CaptureFixture[str]) -> N
     assert (code, outcome["exit_code"], outcome["status"]["decision"]) == (1, 1, "harm-stop")
     assert outcome["transition"]["evidence"]["reason"] == "the treatment is worse in R@5"
     assert not read_flags("karat.db")["rerank"][0].enabled
+
+
+def test_interleaved_lists_measure_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    """What people choose never passes for a measure of a list; the decision says that there is no flag."""
+    start = ("start", "mixed", "--source", "interleaving", "--must-show", "")
+    code, _, err = call(capsys, *start, "--measure", "nDCG@10")
+    assert (code, "measure what people choose, and not nDCG@10: the measure is 'choices'" in err) == (2, True)
+    assert "nothing is decided in choices after 0 differences" in call(capsys, *start)[1]
+    assert TrialPlan(feature="mixed", source="interleaving").on_golden_set == "RR@10"
+    Path("batch.json").write_text(json.dumps({"batch": "b", "differences": {"choices": [[-1, 60]]}}))
+    call(capsys, "record", "mixed", "batch.json")
+    out = call(capsys, "decide", "mixed", *WHO)[1]
+    assert "the treatment is worse in choices; as planned; it has no flag, so that nobody gets anything else" in out
 
 
 def test_by_hand_and_back(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +122,11 @@ def test_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_trial_is_measured_from_the_log(capsys: pytest.CaptureFixture[str]) -> None:
     """What the sessions that are over came to, once; and how long a trial with such sessions would take."""
     start = ("start", "rerank", "--source", "sessions", "--measure", "Success", "--must-show", "", "--idle", "0.001")
+    with online.open("karat.db") as log:
+        log.record("wifi", ["a"], session="early", flags={"rerank": "control"}, time=1e9)
     call(capsys, *start)
+    early = call(capsys, "collect", "rerank")[1]
+    assert re.match(r"rerank: 0 sessions .+; what began before the trial, 20[0-9T:.-]+Z, does not count\n", early)
     with online.open("karat.db") as log:
         for number in range(8):
             arm = "treatment" if number % 2 else "control"

@@ -152,7 +152,7 @@ def test_a_page_cuts_long_queries_and_marks_days_without_traffic() -> None:
     page = render_online_html(report_sessions(sessions, GOLD, oddities=odd))
     assert f"<summary>{long[:120]} ...</summary>" in page
     assert "g2: What does breakfast cost?" in page
-    assert "Beside the golden set set: 2 of its own nobody asked" in page
+    assert "Beside the golden set set: 2 of its own were not asked" in page
     assert '<td>1970-01-02 to 1970-02-09</td><td class="number">no traffic</td>' in page
     assert "0, and 1 that belongs to no session or query" in page
     one = report_sessions(rebuild_sessions([ask("1", 0, "wifi", "a")], [])).notes

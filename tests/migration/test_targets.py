@@ -54,7 +54,10 @@ def test_coverage_by_hand_and_what_a_person_confirms() -> None:
     old, new = make_edition("d", TEXTS), make_edition("d", TEXTS[2:], "n")
     report = migrate([old], [new]).report
     assert report.checks[0].value == 238 / 240
-    assert report.checks[0].reason == "2 of 240 blocks are not"
+    assert (
+        report.checks[0].reason
+        == "2 of 240 blocks have no place; --gone names those that a person has confirmed to be gone"
+    )
     assert [row.block for row in report.unmapped] == ["b0", "b1"]
     assert report.unmapped[0].text.startswith("Room 0 has a bed")
     confirmed = migrate([old], [new], gone={("d", "b0"), ("d", "b1"), ("d", "b7")}).report

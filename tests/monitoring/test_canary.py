@@ -83,6 +83,18 @@ def test_it_goes_on_after_two_windows_that_are_fine(flag: Path, monkeypatch: pyt
     assert last.reason.startswith("promote, 50 % to 100 %: 2 windows in a row are fine (2023-11-15T00:20:00Z to ")
 
 
+def test_what_is_said_if_only_alerts_are_measured(flag: Path) -> None:
+    """That nothing is compared with the others is said; an alert of both windows is named once."""
+    alerts_only = replace(CONFIG, alerts={name: replace(limit, on=name == "errors") for name, limit in ALERTS.items()})
+    for number in range(2):
+        write(flag, make_arms(number))
+    reason = decide(flag, 2, alerts_only).reason
+    assert reason.endswith("): no alert fires, and nothing is compared with those that have not got it")
+    for number in (2, 3):
+        write(flag, make_arms(number, error="down"))
+    assert decide(flag, 4).reason == "alerts in two windows in a row, since 2023-11-15T00:10:00Z: errors"
+
+
 def test_it_goes_back_after_two_alert_windows(flag: Path) -> None:
     """One is not enough, nor are two with a fine one between; then everybody gets the control, and a person decides."""
     for number, error in enumerate(("down", "", "down")):

@@ -274,7 +274,7 @@ def test_what_is_refused(path: Path) -> None:
         ({"feature": "a b"}, "key 'a b'"),
         ({"source": "click"}, "did you mean 'clicks'"),
         ({"least": 0}, "least=0"),
-        ({"measure": "R@5"}, "cannot be empty or a guardrail"),
+        ({"measure": "R@5"}, "cannot be a guardrail"),
         ({"latency_ratio": 0.5}, "1 or more"),
         ({"unjudged_margin": 2}, "a share"),
         ({"shares": {"control": 1}}, "two or more variants"),
@@ -284,6 +284,9 @@ def test_what_is_refused(path: Path) -> None:
     for unknown in ({"measure": "nDGC@3"}, {"guardrails": ("nDGC@3",)}, {"must_show": "nDGC@3"}):
         with pytest.raises(MeasureError, match="did you mean 'ndcg'"):
             start_trial(path, replace(PLAN, **{"feature": "other", **unknown}))  # type: ignore[arg-type]
+    for typed in ("success", "Sucess"):
+        with pytest.raises(MeasureError, match="did you mean 'Success'"):
+            start_trial(path, TrialPlan(feature="other", source="sessions", measure=typed))
     with pytest.raises(UsageError, match="'RR@5' is not in the plan of the trial"):
         record_batch(path, "rerank", "x", Observations(differences={"RR@5": SAME}))
     with pytest.raises(UsageError, match="variant 'treatmnt' is not in the plan"):

@@ -81,7 +81,16 @@ def test_a_picture_of_nothing_and_of_one_hour(tmp_path: Path) -> None:
     record_batch(path, "a", "b", Observations(differences={"RR@10": Tally.of([1.0])}))
     drawn = render_trial_svg(report_trial(path, "a"))
     assert "nan" not in drawn.lower()
-    assert math.isfinite(_last_height(ElementTree.fromstring(drawn).findall(f"{SVG}path")[-2].get("d") or ""))
+    root = ElementTree.fromstring(drawn)
+    assert math.isfinite(_last_height(root.findall(f"{SVG}path")[-2].get("d") or ""))
+    dots = [(dot.get("class"), dot.get("cx")) for dot in root.iter(f"{SVG}circle")]
+    assert dots == [(f"t-{name}", "264.0") for name in ("better", "better", "worse", "below")], (
+        "in the middle, and seen"
+    )
+    (whisker,) = [path.get("d") or "" for path in root.iter(f"{SVG}path") if path.get("class") == "mean"]
+    match = re.fullmatch(r"M264.0 ([\d.]+)L264.0 ([\d.]+)", whisker)
+    assert match
+    assert float(match[1]) < float(match[2])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

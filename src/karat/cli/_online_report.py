@@ -74,7 +74,7 @@ def _parts(report: OnlineReport) -> Iterator[str]:
         yield (
             f"beside the golden set {printable(drift.golden)}: {drift.unseen:,} different "
             f"{'query is' if drift.unseen == 1 else 'queries are'} not in it, "
-            f"{drift.not_asked:,} of its own nobody asked\n" + _rates("in the set", (drift.covered, drift.citations))
+            f"{drift.not_asked:,} of its own were not asked\n" + _rates("in the set", (drift.covered, drift.citations))
         )
         if drift.most_asked:
             yield _queries("not in the set", drift.most_asked)

@@ -19,6 +19,9 @@ _AUTHOR = click.option("--author", help="Who, for the history.  [default: the us
 _REASON = click.option("--reason", required=True, help="Why, for the history.")
 _GOLDEN = click.option("--golden", metavar="SET", help="Golden set or project with judgments.")
 _IDLE = "Seconds without a record after which a session is over."
+_MEASURE = click.option(
+    "--measure", default="", help="The measure that decides.  [default: RR@10; choices, with interleaved lists]"
+)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -32,7 +35,7 @@ def command() -> None:
 
 @command.command("plan", short_help="Say how many sessions a trial will need.")
 @click.argument("file", metavar="FILE", required=False)
-@click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
+@_MEASURE
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect that is to be found.")
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option(
@@ -58,7 +61,7 @@ def plan(
     from karat.schema import to_json
 
     if file is not None:
-        forecast = plan_trial(file, effect, measure=measure, alpha=alpha, most=most)
+        forecast = plan_trial(file, effect, measure=measure or "RR@10", alpha=alpha, most=most)
     else:
         forecast = _plan_from_log(store, measure, effect, alpha, most, **options)
     emit(to_json(forecast) if as_json else forecast_text(forecast))
@@ -85,13 +88,15 @@ def _plan_from_log(
 
 @command.command("start", short_help="Start a trial of a feature.")
 @click.argument("feature")
-@click.option("--measure", default="RR@10", show_default=True, help="The measure that decides.")
+@_MEASURE
 @click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions", "clicks"]), default="judgments",
               show_default=True, help="Where differences come from.")  # fmt: skip
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option("--beta", type=_SHARE, default=0.2, show_default=True, help="How often a good one may be futile.")
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The smallest effect worth shipping.")
-@click.option("--least", type=click.IntRange(min=1), default=100, show_default=True, help="Sessions before graduation.")
+@click.option(
+    "--least", type=click.IntRange(min=1), default=100, show_default=True, help="Differences before graduation."
+)
 @click.option("--guardrail", "guardrails", multiple=True, metavar="MEASURE", help="What may stop it; can be repeated.")
 @click.option("--must-show", default="MustShowAll@10", show_default=True, help="What must not drop; empty for nothing.")
 @click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")

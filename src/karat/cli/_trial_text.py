@@ -49,7 +49,7 @@ def status_text(status: TrialStatus) -> str:
         lines.append(
             f"{status.not_from_log:,} of {status.samples:,} differences are not from the log: nothing has checked them"
         )
-    lines.append(f"Looked at {status.looks:,} times: that changes nothing")
+    lines.append(f"Looks: {status.looks:,}; looking changes nothing")
     return "\n".join(lines)
 
 
@@ -74,7 +74,8 @@ def collected_text(seen: TrialCollected) -> str:
     counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
     waiting = f"; {seen.open:,} may go on" if seen.open else ""
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
-    title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}"
+    early = "" if seen.sessions else f"; what began before the trial, {seen.since}, does not count"
+    title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}{early}"
     return f"{title}\ndifferences: {counts}"
 
 
@@ -129,7 +130,7 @@ def list_text(document: TrialList) -> str:
     """Return all trials as a table."""
     if not document.trials:
         return f"{escaped(document.store)} has no trials; karat trial start begins one"
-    rows = [["feature", "trial", "status", "sessions", "looks", "the evidence allows"]]
+    rows = [["feature", "trial", "status", "differences", "looks", "the evidence allows"]]
     for trial in document.trials:
         row = [trial.feature, str(trial.number), trial.status, f"{trial.samples:,}", f"{trial.looks:,}", trial.decision]
         rows.append(row)

@@ -186,7 +186,7 @@ def judge_rollout(
     n = len(asked) - sum(map(_cites_nothing, asked))
     low, high = exact_interval(len(mismatches), n) if n else (0.0, 1.0)
     share = 1 - len(mismatches) / n if n else None
-    identical = judge_share("identical citations", share, wanted.citations, n, wanted.least, "queries")
+    identical = judge_share("identical citations", share, wanted.citations, n, wanted.least, "queries", "differ")
     checks = (identical, _check_mapped(unmapped, len(cited)))
     verdicts = {check.verdict for check in checks}
     verdict = next(name for name in ("fail", "inconclusive", "pass") if name in verdicts)

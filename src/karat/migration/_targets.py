@@ -19,6 +19,7 @@ from karat.schema.migration import (
     UnmappedBlock,
 )
 
+_NO_PLACE = "have no place; --gone names those that a person has confirmed to be gone"
 _WORDS = 12
 _VERDICTS = ("fail", "inconclusive", "pass")
 
@@ -167,20 +168,22 @@ def _worst_first(document: MigratedDocument) -> tuple[float, float, str]:
 def _check_redirects(tally: _Tally, targets: Targets) -> MigrationCheck:
     n = sum(tally.moves.values()) - tally.confirmed
     value = 1 - len(tally.unmapped) / n if n else None
-    return judge_share("redirect coverage", value, targets.redirects, n, targets.least, "blocks")
+    return judge_share("redirect coverage", value, targets.redirects, n, targets.least, "blocks", _NO_PLACE)
 
 
-def judge_share(name: str, value: float | None, target: float, n: int, least: int, noun: str) -> MigrationCheck:
+def judge_share(
+    name: str, value: float | None, target: float, n: int, least: int, noun: str, lack: str
+) -> MigrationCheck:
     """Return the check of a share. It fails on any number, and passes on enough.
 
-    >>> judge_share("redirect coverage", 1.0, 0.995, 20, 200, "blocks").verdict
+    >>> judge_share("redirect coverage", 1.0, 0.995, 20, 200, "blocks", "have no place").verdict
     'inconclusive'
     """
     reason, verdict = "", "pass"
     if value is None:
         reason, verdict = f"there are no {noun}", "inconclusive"
     elif value < target:
-        reason, verdict = f"{round(n - value * n):,} of {n:,} {noun} are not", "fail"
+        reason, verdict = f"{round(n - value * n):,} of {n:,} {noun} {lack}", "fail"
     elif n < least:
         reason, verdict = f"{n:,} {noun} are too few to tell, which takes {least:,}", "inconclusive"
     return MigrationCheck(name=name, value=value, target=f">= {target:g}", n=n, verdict=verdict, reason=reason)  # type: ignore[arg-type]

@@ -151,9 +151,8 @@ def _find_bad(windows: Sequence[CanaryWindow]) -> str:
     for first, second in pairwise(windows):
         alerts = [sorted(_list_alerts(window)) for window in (first, second)]
         if all(alerts):
-            return (
-                f"alerts in two windows in a row, since {first.start}: {', '.join(alerts[0])}; {', '.join(alerts[1])}"
-            )
+            names = dict.fromkeys(", ".join(own) for own in alerts)
+            return f"alerts in two windows in a row, since {first.start}: {'; '.join(names)}"
     return ""
 
 
@@ -167,7 +166,8 @@ def _describe(window: CanaryWindow) -> str:
         for rule in window.rules
         if rule.canary is not None and rule.kind == "step"
     )
-    return ", ".join(values)[: _LONGEST // 2]
+    beside = ", ".join(values) or "no alert fires, and nothing is compared with those that have not got it"
+    return beside[: _LONGEST // 2]
 
 
 def _decide_start(store: str | os.PathLike[str], key: str, following: float) -> tuple[Decision, str, float, bool]:

@@ -75,7 +75,7 @@ def _sections(report: OnlineReport) -> Iterator[str]:
     if report.drift is not None:
         drift = report.drift
         shares = [(rate.name, *format_rate(rate)) for rate in (drift.covered, drift.citations)]
-        title = f"Beside the golden set {drift.golden}: {drift.not_asked:,} of its own nobody asked"
+        title = f"Beside the golden set {drift.golden}: {drift.not_asked:,} of its own were not asked"
         yield render_section(title, ("", "share", "95 % interval", "queries"), shares, _WORDS)
         yield render_section(
             f"Asked, and not in the set: {drift.unseen:,}", QUERY_HEAD, map(row_query, drift.most_asked), _WORDS

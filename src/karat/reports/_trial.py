@@ -101,6 +101,8 @@ def _draw_means(report: TrialReport) -> Iterator[str]:
             yield _words(16, y(value) + 4, f"{value:+.2f}" if value else "0", "quiet")
     yield _words(_LEFT + 4, y(report.effect) - 4, f"smallest effect {report.effect:g}", "t-below")
     yield f'<path class="line mean" d="{_path([(x(i), y(point.mean)) for i, point in enumerate(points)])}"/>'
+    yield f'<path class="mean" d="{_path([upper[-1], lower[-1]])}"/>'
+    yield _dot(x(len(points) - 1), y(points[-1].mean), "better")
     yield from _draw_times(points, _FIRST[1])
 
 
@@ -121,6 +123,7 @@ def _draw_evidence(report: TrialReport) -> Iterator[str]:
     for name, values in series.items():
         line = _path([(x(place), y(value)) for place, value in enumerate(values)])
         yield f'<path class="line {name}" d="{line}"/>'
+        yield _dot(x(len(points) - 1), y(values[-1]), name)
     yield from _draw_times(points, _SECOND[1])
     legend = (("better", "better"), ("worse", "worse"), ("below", f"not better by {report.effect:g}"))
     for place, (name, label) in enumerate(legend):
@@ -140,7 +143,9 @@ def _draw_times(points: Sequence[TrialPoint], bottom: float) -> Iterator[str]:
 def _across(points: Sequence[TrialPoint]) -> Callable[[int], float]:
     """Return the place of a point, by how many differences there were."""
     first, last = points[0].n, points[-1].n
-    span = max(last - first, 1)
+    if first == last:
+        return lambda _: (_LEFT + _RIGHT) / 2
+    span = last - first
     return lambda place: _LEFT + (_RIGHT - _LEFT) * (points[place].n - first) / span
 
 
@@ -148,6 +153,11 @@ def _scale(low: float, high: float, ends: tuple[int, int]) -> Scale:
     """Return the height of a value; what is beyond the scale stands at its edge."""
     top, bottom = ends
     return lambda value: bottom - (bottom - top) * (min(max(value, low), high) - low) / (high - low)
+
+
+def _dot(x: float, y: float, kind: str) -> str:
+    """Return the end of a line, which is all that there is to see of a trial with one point."""
+    return f'<circle class="t-{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
 
 
 def _path(places: Iterable[tuple[float, float]]) -> str:
@@ -168,7 +178,7 @@ def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
     yield "Differences", f"{status.samples:,}"
     for variant, units in status.units.items():
         yield f"Sessions, {variant}", f"{units:,}"
-    yield "Looked at", f"{status.looks:,} times: that changes nothing"
+    yield "Looks", f"{status.looks:,}; looking changes nothing"
     if status.read_out is not None:
         shown = status.read_out
         yield "Wins, ties, losses", f"{shown.wins:,}, {shown.ties:,}, {shown.losses:,}"

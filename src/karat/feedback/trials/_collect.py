@@ -65,6 +65,7 @@ def collect_trial(
             return TrialCollected(
                 feature=feature,
                 log=name,
+                since=task.since,
                 until=describe_position(name, position).until,
                 sessions=position.over - task.position.over,
                 differences=measuring.counts(),

@@ -92,7 +92,7 @@ def _decide(
         return Decision.GRADUATE, f"the treatment is better in {plan.measure}, and every condition is met"
     if deciding.decision is Decision.GRADUATE:
         return Decision.CONTINUE, f"the treatment is better in {plan.measure}, but not met: {', '.join(unmet)}"
-    return Decision.CONTINUE, f"nothing is decided in {plan.measure} after {deciding.n:,} sessions"
+    return Decision.CONTINUE, f"nothing is decided in {plan.measure} after {deciding.n:,} differences"
 
 
 def _check(
@@ -106,10 +106,10 @@ def _check(
     yield _check_corpus(plan, corpus)
     enough = deciding.n >= plan.least
     met = enough and deciding.decision in (Decision.GRADUATE, Decision.BELOW)
-    yield _condition("sequential", f"{deciding.decision.value}, {deciding.n:,} of {plan.least:,} sessions", met=met)
+    yield _condition("sequential", f"{deciding.decision.value}, {deciding.n:,} of {plan.least:,} differences", met=met)
     if plan.must_show:
         shown = seen.tally(plan.must_show)
-        detail = "not measured" if shown.mean is None else f"{shown.mean:+.4f} over {shown.n:,} sessions"
+        detail = "not measured" if shown.mean is None else f"{shown.mean:+.4f} over {shown.n:,} differences"
         yield _condition("must-show", detail, met=shown.n >= plan.least and shown.mean is not None and shown.mean >= 0)
     yield _check_latency(plan, seen)
     yield _check_source(plan, seen)
@@ -120,7 +120,7 @@ def _check(
         yield _condition("sample-ratio", detail, met=counted > 0 and not ratio.mismatched)
     if guards:
         few = [f"{name} in {own.n:,}" for name, own in guards.items() if own.n < plan.least]
-        detail = f"of {plan.least:,} sessions measured: {', '.join(few)}" if few else "measured"
+        detail = f"of {plan.least:,} differences measured: {', '.join(few)}" if few else "measured"
         yield _condition("guardrails", detail, met=not few)
 
 

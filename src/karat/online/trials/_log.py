@@ -9,6 +9,7 @@ from time import time
 
 import msgspec
 
+from karat.online._times import format_time
 from karat.online.trials._observations import Observations
 from karat.online.trials._plan import TrialPlan
 from karat.online.trials._position import LOG, ORIGIN, LogPosition, decode_position
@@ -26,6 +27,11 @@ class LogTask:
     version: int
     """Of the position; 0 if the log was never read."""
     position: LogPosition
+
+    @property
+    def since(self) -> str:
+        """When the trial started, in UTC."""
+        return format_time(self.started)
 
 
 def open_task(path: str | os.PathLike[str], feature: str, log: str) -> LogTask:

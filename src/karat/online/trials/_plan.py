@@ -19,6 +19,8 @@ Source = Literal["judgments", "interleaving", "sessions", "clicks"]
 that saw either system, or clicks on the control's list."""
 _VARIANTS = {CONTROL: 1.0, "treatment": 1.0}
 _DEFAULT = "RR@10"
+CHOICES = "choices"
+"""What interleaved lists measure: whose documents a session chose, from -1 (the control's) to 1 (the treatment's)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +33,8 @@ class TrialPlan:
 
     feature: str
     """The key of the flag of the feature, if it has one."""
-    measure: str = "RR@10"
-    """The measure that decides."""
+    measure: str = ""
+    """The measure that decides; by default RR@10, or what people choose (``choices``) from interleaved lists."""
     source: Source = "judgments"
     rule: StoppingRule = field(default_factory=StoppingRule)
     least: int = 100
@@ -60,14 +62,16 @@ class TrialPlan:
         Flag(key=self.feature)  # refuses what is no key
         if self.source not in get_args(Source):
             raise UsageError(f"unknown source {self.source!r}{did_you_mean(str(self.source), get_args(Source))}")
+        if not self.measure:
+            object.__setattr__(self, "measure", CHOICES if self.source == "interleaving" else _DEFAULT)
         if self.least < 1:
             raise UsageError(f"least={self.least} sessions; use 1 or more")
         if not 1 <= self.latency_ratio < math.inf:
             raise UsageError(f"latency_ratio={self.latency_ratio} should be 1 or more")
         if not 0 <= self.unjudged_margin <= 1:
             raise UsageError(f"unjudged_margin={self.unjudged_margin} should be a share")
-        if not self.measure or self.measure in self.guardrails:
-            raise UsageError(f"measure {self.measure!r} decides, and cannot be empty or a guardrail, too")
+        if self.measure in self.guardrails:
+            raise UsageError(f"measure {self.measure!r} decides, and cannot be a guardrail, too")
         if len(self.planned) < 2 or not all(share > 0 for share in self.planned.values()):
             raise UsageError("shares should be positive numbers of two or more variants")
         if self.sigma is not None and not 0 < self.sigma < math.inf:
@@ -83,7 +87,8 @@ class TrialPlan:
     @property
     def on_golden_set(self) -> str:
         """The measure that has to improve on the golden set."""
-        return self.corpus_measure or (_DEFAULT if is_behavioural(self.measure) else self.measure)
+        chosen = self.source == "interleaving" or is_behavioural(self.measure)
+        return self.corpus_measure or (_DEFAULT if chosen else self.measure)
 
 
 def encode_plan(plan: TrialPlan) -> str:

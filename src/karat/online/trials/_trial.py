@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from karat.core import InputError, Measure, UsageError, did_you_mean
+from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean
 from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
-from karat.online.trials._behaviour import is_behavioural
+from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
 from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
 from karat.online.trials._observations import UNJUDGED, Observations, name_series
-from karat.online.trials._plan import TrialPlan, decode_plan, encode_plan
+from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
 from karat.online.trials._points import trace_trial
 from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
 from karat.schema.trials import (
@@ -86,13 +86,27 @@ def _plan_shares(store: Store, plan: TrialPlan) -> dict[str, float]:
 
 def _require_measures(plan: TrialPlan) -> None:
     """Refuse measures that do not exist: nobody could measure them, and the plan cannot be changed later."""
+    if plan.source == "interleaving" and plan.measure != CHOICES:
+        raise UsageError(
+            f"interleaved lists measure what people choose, and not {plan.measure}: the measure is {CHOICES!r}"
+        )
     deciding = (plan.measure,) if plan.source in ("judgments", "sessions") else ()  # otherwise a name for a choice
     if plan.source != "sessions":
         for name in filter(is_behavioural, (*deciding, *plan.guardrails)):
             raise UsageError(f"{name} compares sessions that saw either system: it needs the source 'sessions'")
     for name in (*deciding, *plan.guardrails, *filter(None, [plan.must_show, plan.corpus_measure])):
         if not is_behavioural(name) or name == plan.corpus_measure:
-            Measure.parse(name)
+            _require_measure(name, BEHAVIOUR if plan.source == "sessions" and name != plan.corpus_measure else ())
+
+
+def _require_measure(name: str, others: tuple[str, ...]) -> None:
+    """Refuse what is no measure by judgments; ``others`` are measures that may have been meant."""
+    try:
+        Measure.parse(name)
+    except MeasureError:
+        if hint := did_you_mean(name, others):
+            raise MeasureError(f"unknown measure {name!r}{hint}") from None
+        raise
 
 
 def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: Observations) -> bool:
@@ -141,6 +155,8 @@ def decide_trial(
         why = f"{decision.value}: {status.reason}; {reason}"
         if changes and store.flag(feature) is not None:
             change_flag_in(store, feature, changes, author=author, reason=why)
+        elif changes:
+            why += "; it has no flag, so that nobody gets anything else"
         done = _move(store, trial, after, author, why, status)
         now = msgspec.structs.replace(status, status=after, version=done.version)
         return TrialOutcome(status=now, transition=done, exit_code=_EXIT_CODES[after])

@@ -187,6 +187,8 @@ class TrialCollected(Struct, frozen=True, kw_only=True):
     feature: str
     log: str
     """The id of the store of the log."""
+    since: str
+    """When the trial started, in UTC: sessions that began before do not count."""
     until: str
     """Sessions that were over by then are measured, in UTC."""
     sessions: int
