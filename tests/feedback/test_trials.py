@@ -14,7 +14,7 @@ import pytest
 from karat import online
 from karat.core import GoldenSet, InputError, Judgment, Query, SystemFailed, Target, UsageError
 from karat.feedback.trials import collect_trial, plan_from_log
-from karat.feedback.trials._blocks import find_ratio
+from karat.feedback.trials._blocks import find_ratio, find_skew
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery
 from karat.online._shadow_records import LoggedShadow
 from karat.online._stored import event_row, query_row, shadow_row
@@ -264,6 +264,34 @@ def test_a_latency_below_zero_is_not_measured(tmp_path: Path) -> None:
     collect_trial(path, "rerank", now=START + 2 * IDLE)
     assert count(path)["difference:InTime@500"] == {-1.0: 1}
     assert count(path)["latency:treatment"] == {900.0: 1}
+
+
+def test_a_flag_that_is_changed_on_the_way_decides_nothing(path: Path) -> None:
+    """80 %, then 20 %: as many sessions of either in the end, but the treatment had the better week."""
+    rng = random.Random(1)
+    records: list[Record] = []
+    for number in range(1200):
+        early = number < 600
+        arm = "treatment" if rng.random() < (0.8 if early else 0.2) else "control"
+        time = START + number
+        records += [ask(f"s{number}", 1, time, arm), end(f"s{number}", time, float(rng.random() < 0.3 + 0.4 * early))]
+    put(path, *records)
+    for now in (START + 300 + IDLE, START + 2 * IDLE + 600):
+        collect_trial(path, "rerank", now=now)
+    status = look_at_trial(path, "rerank")
+    met = {own.name: own.met for own in status.conditions}
+    assert (status.measures[0].decision, met["sample-ratio"]) == ("graduate", True), "neither of them can tell"
+    assert not met["log"]
+    (detail,) = [own.detail for own in status.conditions if own.name == "log"]
+    assert "14 standard deviations off for a while" in detail
+
+
+def test_chance_alone_is_no_skew() -> None:
+    """Twenty logs of ten thousand sessions each, dealt as planned, at two shares."""
+    rng = random.Random(2)
+    for shares in ({"control": 1.0, "treatment": 1.0}, {"control": 99.0, "treatment": 1.0}):
+        names, weights = list(shares), list(shares.values())
+        assert max(find_skew(rng.choices(names, weights, k=10_000), shares, {})[1] for _ in range(20)) < 6
 
 
 def test_units_that_are_lost_are_found(path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import sqrt
 
 _LARGEST = 100
 """The most sessions of a variant in a block."""
+_LEAST_EXPECTED = 20
+"""Sessions of a variant that are to be expected before their number can be off."""
 
 
 def find_ratio(control: float, treatment: float) -> tuple[int, int]:
@@ -19,6 +23,28 @@ def find_ratio(control: float, treatment: float) -> tuple[int, int]:
     if not 1 <= ratio.numerator <= _LARGEST:
         return (1, _LARGEST) if control < treatment else (_LARGEST, 1)
     return ratio.numerator, ratio.denominator
+
+
+def find_skew(arms: Iterable[str], shares: Mapping[str, float], units: Mapping[str, int]) -> tuple[Counter[str], float]:
+    """Return the numbers of sessions after some more, and by how many standard deviations they ever were off.
+
+    Sessions meet in the order of time only while the shares hold: of a variant that runs ahead, sessions of one week
+    would meet those of the next, even if the numbers fit in the end.
+
+    >>> find_skew(["control", "treatment"] * 50, {"control": 1, "treatment": 1}, {})[1] < 0.2
+    True
+    >>> find_skew(["control"] * 50 + ["treatment"] * 50, {"control": 1, "treatment": 1}, {})[1] > 7
+    True
+    """
+    counts, whole, worst = Counter(units), sum(shares.values()), 0.0
+    total = counts.total()
+    for arm in arms:
+        counts[arm] += 1
+        total += 1
+        share = shares[arm] / whole
+        if min(share, 1 - share) * total >= _LEAST_EXPECTED:
+            worst = max(worst, abs(counts[arm] - share * total) / sqrt(share * (1 - share) * total))
+    return counts, worst
 
 
 class Blocks:

@@ -11,6 +11,7 @@ from time import time
 from typing import Any
 
 from karat.core import GoldenSet, SystemFailed, UsageError
+from karat.feedback.trials._blocks import find_skew
 from karat.feedback.trials._evidence import (
     Evidence,
     Unreadable,
@@ -93,10 +94,11 @@ class _Reading:
         keys = log.last_keys()
         window = Window(since=self.task.started, before=before.until, until=max(self.now, before.until), idle=plan.idle)
         measuring = Measuring(plan, self.golden, before.waiting)
-        evidence = list(self._read(log, keys, window, measuring.measures))
-        for own in sorted(evidence, key=lambda own: own.end):
+        evidence = sorted(self._read(log, keys, window, measuring.measures), key=lambda own: own.end)
+        for own in evidence:
             measuring.add(own)
         measuring.score()
+        units, skew = find_skew((own.variant for own in evidence if own.variant), plan.planned, before.units)
         position = LogPosition(
             until=window.until,
             keys=keys,
@@ -106,6 +108,8 @@ class _Reading:
             mixed=before.mixed + sum(own.mixed for own in evidence),
             before=before.before + self.fates[Fate.BEFORE],
             unreadable=before.unreadable + self.unreadable,
+            units=dict(units),
+            skew=max(before.skew, skew),
         )
         return position, measuring
 

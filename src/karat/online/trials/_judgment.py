@@ -17,6 +17,9 @@ from karat.stats.sequential import Assessment, Decision, assess, check_sample_ra
 _MOST_LATE = 0.01
 """The share of sessions that may have gone on after they were measured, or cannot be read."""
 
+_MOST_SKEW = 6.0
+"""Standard deviations; chance alone does not get there, however long a trial is and however often it is looked at."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusRun:
@@ -50,6 +53,8 @@ class LogUse:
     """Those of which more was recorded after they had been measured."""
     unreadable: int = 0
     """Sessions, beside them, whose variants make no sense."""
+    skew: float = 0.0
+    """The most standard deviations that the numbers of the variants were ever away from what was planned."""
 
 
 def judge_trial(
@@ -139,8 +144,10 @@ def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
         detail = f"{log.late:,} of {log.over:,} sessions went on after they were measured"
         if log.unreadable:
             detail += f"; {log.unreadable:,} more could not be read"
+        if log.skew > _MOST_SKEW:
+            detail += f"; the shares of the variants were {log.skew:.0f} standard deviations off for a while"
         lost = max(log.late, log.unreadable)
-        yield _condition("log", detail, met=lost <= _MOST_LATE * log.over)
+        yield _condition("log", detail, met=lost <= _MOST_LATE * log.over and log.skew <= _MOST_SKEW)
 
 
 def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:

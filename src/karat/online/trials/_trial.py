@@ -258,6 +258,7 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
         over=sum(own.over for own in logs.values()),
         late=sum(own.late for own in logs.values()),
         unreadable=sum(own.unreadable for own in logs.values()),
+        skew=max((own.skew for own in logs.values()), default=0.0),
     )
     judged = judge_trial(trial.plan, seen, corpus, used if logs else None)
     samples = seen.tally(trial.plan.measure).n
