@@ -68,7 +68,7 @@ def test_it_writes_a_project_that_opens(run: Run, repository: Path) -> None:
     assert len(project.golden.documents) == 10
     assert len(project.golden.queries) == 30
     assert not golden.check(project.golden).errors
-    assert (repository / ".gitignore").read_text() == "/.karat/\n/runs/\n/reports/\n/karat-report/\n"
+    assert (repository / ".gitignore").read_text() == "/.karat/\n/runs/\n/reports/\n/karat-report/\n/karat.db*\n"
     assert not (repository / ".gitlab-ci.yml").exists()
 
 
@@ -136,7 +136,7 @@ def test_four_questions_at_most(repository: Path, environment: dict[str, str]) -
 def test_nothing_that_is_there_is_changed(run: Run, repository: Path) -> None:
     """A file of the user's stays byte for byte; what would have been written is shown as a diff."""
     (repository / "karat.toml").write_text('[golden]\npath = "golden"\n')
-    (repository / ".gitignore").write_text("/.karat/\n/runs/\n/reports/\n/karat-report")
+    (repository / ".gitignore").write_text("/.karat/\n/runs/\n/reports/\n/karat-report\n/karat.db*")
     (repository / "golden").mkdir()
     (repository / "golden" / "queries.jsonl").write_text("mine\n")
     before = files(repository)

@@ -134,11 +134,14 @@ def test_an_own_pipeline_that_grew_is_left_alone(run: Run, repository: Path) -> 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"", b"/.karat/\n/runs/\n/reports/\n/karat-report/\n"),
-        (b"*.pyc\n/runs/\n", b"*.pyc\n/runs/\n/.karat/\n/reports/\n/karat-report/\n"),
-        (b"*.pyc", b"*.pyc\n/.karat/\n/runs/\n/reports/\n/karat-report/\n"),
-        (b"*.pyc\r\nruns\r\n", b"*.pyc\r\nruns\r\n/.karat/\r\n/reports/\r\n/karat-report/\r\n"),
-        (b"# caf\xc3\xa9\nruns/\n.karat\nreports\n", b"# caf\xc3\xa9\nruns/\n.karat\nreports\n/karat-report/\n"),
+        (b"", b"/.karat/\n/runs/\n/reports/\n/karat-report/\n/karat.db*\n"),
+        (b"*.pyc\n/runs/\n", b"*.pyc\n/runs/\n/.karat/\n/reports/\n/karat-report/\n/karat.db*\n"),
+        (b"*.pyc", b"*.pyc\n/.karat/\n/runs/\n/reports/\n/karat-report/\n/karat.db*\n"),
+        (b"*.pyc\r\nruns\r\n", b"*.pyc\r\nruns\r\n/.karat/\r\n/reports/\r\n/karat-report/\r\n/karat.db*\r\n"),
+        (
+            b"# caf\xc3\xa9\nruns/\n.karat\nreports\n",
+            b"# caf\xc3\xa9\nruns/\n.karat\nreports\n/karat-report/\n/karat.db*\n",
+        ),
     ],
 )
 def test_gitignore_gets_the_lines_that_it_lacks_once(run: Run, repository: Path, before: bytes, after: bytes) -> None:
@@ -148,8 +151,9 @@ def test_gitignore_gets_the_lines_that_it_lacks_once(run: Run, repository: Path,
     assert (repository / ".gitignore").read_bytes() == after
     assert states(run, "--ci", "none")[".gitignore"] == "same"
     assert (repository / ".gitignore").read_bytes() == after
-    assert ignored(repository, "runs/x", ".karat/x", "reports/x", "karat-report/x", "golden/x") == [
-        "runs/x", ".karat/x", "reports/x", "karat-report/x",
+    assert ignored(repository, "runs/x", ".karat/x", "reports/x", "karat-report/x", "golden/x", "karat.db", "karat.db.key",
+                   "karat.db.journal/x") == [
+        "runs/x", ".karat/x", "reports/x", "karat-report/x", "karat.db", "karat.db.key", "karat.db.journal/x",
     ]  # fmt: skip
 
 
@@ -158,7 +162,14 @@ def test_gitignore_of_a_project_in_a_folder(run: Run, repository: Path) -> None:
     (repository / ".gitignore").write_text("/runs/\n/karat-report/\n")
     run("inner", "--ci", "none", "--yes")
     lines = (repository / ".gitignore").read_text().splitlines()
-    assert lines == ["/runs/", "/karat-report/", "/inner/.karat/", "/inner/runs/", "/inner/reports/"]
+    assert lines == [
+        "/runs/",
+        "/karat-report/",
+        "/inner/.karat/",
+        "/inner/runs/",
+        "/inner/reports/",
+        "/inner/karat.db*",
+    ]
 
 
 def test_a_link_to_a_gitignore_stays_a_link(run: Run, repository: Path) -> None:
@@ -174,7 +185,10 @@ def test_what_to_add_to_a_gitignore_that_is_not_text(run: Run, repository: Path)
     """It is left alone, and the lines are printed."""
     (repository / ".gitignore").write_bytes(b"\xff\xfe\x00")
     out, _ = run("--yes", "--karat", "1")
-    assert "next: add to .gitignore, each on a line of its own: /.karat/ /runs/ /reports/ /karat-report/\n" in out
+    assert (
+        "next: add to .gitignore, each on a line of its own: /.karat/ /runs/ /reports/ /karat-report/ /karat.db*\n"
+        in out
+    )
 
 
 def test_two_projects_have_two_workflows(run: Run, repository: Path) -> None:
@@ -447,7 +461,7 @@ def test_only_its_own_folders_are_ignored(run: Run, repository: Path) -> None:
     """A folder of the same name elsewhere is somebody's code; and what is ignored already is not said again."""
     run("--yes")
     assert ignored(repository, "app/reports/x.py", "reports/x.md") == ["reports/x.md"]
-    (repository / ".gitignore").write_text("runs\n.karat/\n/reports\n/karat-report/")
+    (repository / ".gitignore").write_text("runs\n.karat/\n/reports\n/karat-report/\nkarat.db*")
     assert states(run)[".gitignore"] == "same"
 
 

@@ -32,6 +32,8 @@ OnInconclusive = Literal["pass", "fail"]
 CI = Literal["github", "gitlab", "both", "none"]
 _SYSTEM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _IGNORED = (".karat", "runs", "reports", "karat-report")
+_LOG = "karat.db*"
+"""The query log with its key: what people asked does not belong into a repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +250,8 @@ def _ignored(start: Start) -> list[str]:
     """Return the lines for .gitignore: what karat writes, by its full path, since others have such folders, too."""
     folder = start.repository.relative(start.folder) or "."
     inside = "" if folder == "." else re.sub(r"[\\*?\[]", r"\\\g<0>", folder) + "/"
-    return [f"/{name}/" if name == "karat-report" else f"/{inside}{name}/" for name in _IGNORED]
+    folders = (f"/{name}/" if name == "karat-report" else f"/{inside}{name}/" for name in _IGNORED)
+    return [*folders, f"/{inside}{_LOG}"]
 
 
 def _workflow(start: Start, existing: _Existing, place: Path) -> Workflow:
