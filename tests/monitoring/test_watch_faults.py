@@ -39,7 +39,7 @@ def test_a_store_that_is_gone_or_damaged(path: Path) -> None:
     assert run_karat("online", "watch", path).returncode == 2
     path.write_text("not a database " * 500)
     assert run_karat("online", "watch", path).returncode == 3
-    assert run_karat("online", "canary", path, "rerank").returncode == 2
+    assert run_karat("online", "canary", path, "rerank").returncode == 3
     with pytest.raises((InputError, SystemFailed)):
         look(path, 1)
 
