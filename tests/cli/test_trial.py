@@ -104,6 +104,15 @@ def test_by_hand_and_back(capsys: pytest.CaptureFixture[str]) -> None:
     assert (trial["status"], trial["version"]) == ("running", 3)
 
 
+def test_a_feature_that_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its second trial says that it is one: error rates are those of one trial."""
+    call(capsys, "start", "rerank")
+    assert "again and again" not in call(capsys, "status", "rerank")[1]
+    call(capsys, "stop", "rerank", *WHO)
+    call(capsys, "start", "rerank")
+    assert "Trial 2 of this feature: error rates are those of one trial" in call(capsys, "status", "rerank")[1]
+
+
 def test_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     """From a batch of earlier sessions; a small effect takes longer, and one that is too small is not found."""
     Path("batch.json").write_text(

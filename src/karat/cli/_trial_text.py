@@ -49,6 +49,11 @@ def status_text(status: TrialStatus) -> str:
         lines.append(
             f"{status.not_from_log:,} of {status.samples:,} differences are not from the log: nothing has checked them"
         )
+    if status.number > 1:
+        lines.append(
+            f"Trial {status.number} of this feature: error rates are those of one trial, and a useless feature "
+            "that is tried again and again graduates in the end"
+        )
     lines.append(f"Looks: {status.looks:,}; looking changes nothing")
     return "\n".join(lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import sqrt
@@ -61,19 +61,22 @@ class Blocks:
     def __init__(
         self, waiting: Mapping[str, Mapping[str, list[float]]], control: str, treatment: str, ratio: tuple[int, int]
     ) -> None:
-        self.waiting = {
-            measure: {variant: list(values) for variant, values in own.items()} for measure, own in waiting.items()
+        self._queues = {
+            measure: {variant: deque(values) for variant, values in own.items()} for measure, own in waiting.items()
         }
         self._sizes = {control: ratio[0], treatment: ratio[1]}
         self._control, self._treatment = control, treatment
 
+    @property
+    def waiting(self) -> dict[str, dict[str, list[float]]]:
+        """What the sessions came to whose block is not full yet, by measure and variant."""
+        return {measure: {name: list(values) for name, values in own.items()} for measure, own in self._queues.items()}
+
     def add(self, measure: str, variant: str, value: float) -> float | None:
         """Add what a session came to; return the difference of the block that it completes."""
-        own = self.waiting.setdefault(measure, {name: [] for name in self._sizes})
+        own = self._queues.setdefault(measure, {name: deque() for name in self._sizes})
         own[variant].append(value)
         if any(len(own[name]) < size for name, size in self._sizes.items()):
             return None
-        means = {name: sum(own[name][:size]) / size for name, size in self._sizes.items()}
-        for name, size in self._sizes.items():
-            del own[name][:size]
+        means = {name: sum(own[name].popleft() for _ in range(size)) / size for name, size in self._sizes.items()}
         return means[self._treatment] - means[self._control]
