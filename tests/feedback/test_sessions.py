@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from feedback.records import ask, tell
 from karat.feedback import Oddities, Session, compare_words, find_passed, find_reused, rebuild_sessions
+from karat.feedback._pairs import count_pairs
 from karat.online import (
     RE_SEARCH,
     READ_AFTER_SEARCH,
@@ -22,6 +24,7 @@ from karat.online import (
     LoggedHit,
     LoggedQuery,
 )
+from karat.text import folded
 
 
 def rebuild(queries: list[Any], events: list[Any], **options: Any) -> tuple[list[Session], dict[str, int]]:
@@ -70,6 +73,24 @@ def test_a_session_by_hand() -> None:
         queries[:1], [tell("e1", 10, READ_AFTER_SEARCH, "wifi"), tell("e2", 300, RE_SEARCH, query="q1")]
     )
     assert (session.seconds, session.events) == (300, 2), "events that belong to a query count, too"
+
+
+@each("outcomes", [[(0.0, "unknown")], [(0.0, "used"), (1.0, "used")], [(1.0, "unknown"), (0.0, "unknown")], []])
+def test_citations_do_not_speak_for_a_task_that_failed(outcomes: list[tuple[float, str]]) -> None:
+    """A system that cites something in every answer is of use only where the task did not end with 0."""
+    queries = [
+        ask("q1", 0, "wifi password", "pool", answer="By the pool.", citations=("pool",)),
+        ask("q2", 5, "when does the sauna open", "sauna", answer="At six.", citations=("sauna",)),
+    ]
+    events = [tell(f"e{place}", 10 + place, TASK_OUTCOME, value=value) for place, (value, _) in enumerate(outcomes)]
+    events.append(tell("r1", 9, READ_AFTER_SEARCH, "sauna", query="q2"))
+    [session], _ = rebuild(queries, events)
+    first, second = session.queries
+    expected = outcomes[-1][1] if outcomes else "used"
+    assert (first.outcome, second.outcome) == (expected, "used"), "what a person read is of use all the same"
+    assert first.reused == ("pool",), "it was cited, whatever came of it"
+    cited = {pair for pair, count in count_pairs([session]).cited.items() if count}
+    assert ((folded("wifi password"), "pool") in cited) == (expected == "used")
 
 
 def test_events_name_their_query_or_belong_to_the_latest_that_showed_the_document() -> None:

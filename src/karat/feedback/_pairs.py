@@ -48,7 +48,7 @@ def count_pairs(sessions: Iterable[Session]) -> PairCounts:
             for tally, documents in (
                 (counts.useful, (name for own in asked for name in own.useful)),
                 (counts.not_useful, (name for own in asked for name in own.not_useful)),
-                (counts.cited, (name for own in asked for name in own.reused)),
+                (counts.cited, (name for own in asked for name in own.helpful)),
             ):
                 tally.update((text, name) for name in dict.fromkeys(documents))
             chosen = next((own for own in asked if own.read), asked[-1])

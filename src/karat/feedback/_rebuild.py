@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
@@ -154,13 +154,19 @@ def _close(
             drafts[queries[before].id].repeated = True
     return Session(
         id=session.id,
-        queries=tuple(draft.finish(texts) for draft in drafts.values()),
+        queries=tuple(draft.finish(texts, task_failed=_has_failed(outcomes)) for draft in drafts.values()),
         unmatched=tuple(unmatched),
         outcomes=tuple(outcomes),
         actions=actions,
         events=len(session.events),
         span=(min(times), max(times)) if (times := [event.time for event in session.events.values()]) else None,
     )
+
+
+def _has_failed(outcomes: Sequence[LoggedEvent]) -> bool:
+    """Return whether a task failed: the last of its outcomes that has a value says 0."""
+    values = [event.value for event in outcomes if event.value is not None]
+    return bool(values) and values[-1] <= 0
 
 
 _Shown = dict[str, tuple[list[float], list[str]]]
@@ -217,7 +223,7 @@ class _Draft:
         elif name and event.kind != IMPRESSION:
             {SCROLL_PAST: self.passed, REFERENCE: self.reused}[event.kind][name] = None
 
-    def finish(self, texts: Mapping[str, str] | None) -> AskedQuery:
+    def finish(self, texts: Mapping[str, str] | None, *, task_failed: bool) -> AskedQuery:
         """Return the query with what can be seen besides: what was cited, reused and passed over."""
         query = self.query
         cited: list[str] = []
@@ -239,4 +245,5 @@ class _Draft:
             reused=reused,
             repeats=self.repeats,
             repeated=self.repeated,
+            task_failed=task_failed,
         )

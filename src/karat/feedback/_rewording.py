@@ -66,7 +66,7 @@ class Rewordings:
                 if other in self._known and wording not in self._known:
                     self._links[wording].add(self._known[other])
             if key not in self._known:
-                documents = {*asked.read, *asked.useful, *asked.reused}.difference(asked.not_useful)
+                documents = {*asked.read, *asked.useful, *asked.helpful}.difference(asked.not_useful)
                 used |= {(key, document) for document in documents}
         for key, document in used:
             self._used[key][document] += 1

@@ -31,6 +31,13 @@ class AskedQuery:
     """The id of the earlier query that it asks again in other words; empty if it does not."""
     repeated: bool = False
     """Whether a later query asks it again, or an event says so: it had not been enough."""
+    task_failed: bool = False
+    """Whether the task of its session ended with an outcome of 0."""
+
+    @property
+    def helpful(self) -> tuple[str, ...]:
+        """The documents whose reuse speaks for them: none if the task failed, as a system may cite what is no help."""
+        return () if self.task_failed else self.reused
 
     @property
     def is_empty(self) -> bool:
@@ -51,7 +58,7 @@ class AskedQuery:
             return "nothing found"
         if not self.useful and (self.not_useful or self.repeated):
             return "not useful" if self.not_useful else "asked again"
-        return "used" if self.read or self.reused or self.useful else "unknown"
+        return "used" if self.read or self.helpful or self.useful else "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[I
     known = (None, *systems)
     if not isinstance(teams, list) or len(teams) != len(documents) or any(team not in known for team in teams):
         raise Unreadable
-    chosen = {*asked.read, *asked.reused, *asked.useful} - {*asked.not_useful}
+    chosen = {*asked.read, *asked.helpful, *asked.useful} - {*asked.not_useful}
     start = _find_end(asked.query, teams, *systems)
     fair = [None if place >= start and team == systems[1] else team for place, team in enumerate(teams)]
     return Interleaved(systems=systems, documents=documents, teams=tuple(fair)), chosen
