@@ -266,17 +266,24 @@ def test_the_breaker_counts_failures_in_a_row() -> None:
 
 @pytest.mark.slow
 def test_100_000_calls_in_order_are_counted_right(path: Path, log: Log) -> None:
-    """Four threads, a treatment that fails at random, a short queue: every answer is the control's, and all add up."""
+    """Four threads, a treatment with every fault, a short queue: every answer is the control's, and all add up.
+
+    Calls of the treatment that hang come back only when all answers are there: no answer has waited for them.
+    """
     numbers = iter(range(10**9))
+    answered = threading.Event()
 
-    def flaky(query: str, k: int) -> list[str]:
-        if next(numbers) % 3 == 0:
+    def fail(query: str, k: int) -> Any:
+        number = next(numbers)
+        if number in (5, 50, 500):
+            answered.wait()
+        faults = {0: ["another"], 1: 7, 2: [query, *map(str, range(200))], 3: None}
+        if number % 7 == 4:
             raise RuntimeError
-        return [query]
+        return faults.get(number % 7, [query])
 
-    shadow = Shadow(
-        lambda query, k: [query], flaky, log=log, feature="f", percent=20, limits=Limits(queue=50, failures=10**9)
-    )
+    limits = Limits(queue=50, failures=10**9, timeout=0.5, hung=1000)
+    shadow = Shadow(lambda query, k: [query], fail, log=log, feature="f", percent=20, limits=limits)
     wrong: list[str] = []
 
     def call(thread: int) -> None:
@@ -290,6 +297,7 @@ def test_100_000_calls_in_order_are_counted_right(path: Path, log: Log) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    answered.set()
     assert shadow.drain()
     counts = shadow.counts
     choose = make_chooser("f", 20)
@@ -305,4 +313,6 @@ def test_100_000_calls_in_order_are_counted_right(path: Path, log: Log) -> None:
         order = [int(run.text.split("-")[1]) for run in runs if run.text.startswith(f"{thread}-")]
         assert order == sorted(order)
     assert all(run.control == (() if run.status == "queue full" else (run.text,)) for run in runs)
-    assert all(run.treatment == (run.text,) for run in runs if run.status == "answered")
+    answers = {(run.treatment[:1] == (run.text,), len(run.treatment)) for run in runs if run.status == "answered"}
+    assert answers == {(True, 1), (True, 100), (False, 1)}, "right, far too long, and of another query"
+    assert counts["failed"] > 0
