@@ -62,13 +62,15 @@ def fold(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 
 def read(pieces: list[bytes]) -> Outcome:
-    connection = Connection(Script(pieces), httpcore2, 9.0)
+    script = Script(pieces)
+    connection = Connection(script, httpcore2, 9.0)
     try:
         response = connection.exchange(b"", time.monotonic() + 9)
         body = b"".join(response.body)
     except httpcore2.RemoteProtocolError:
         return None
-    return response.status, fold(response.headers), body, connection.release()
+    reusable = connection.release() and not script.pieces  # what has_expired asks the socket before the next request
+    return response.status, fold(response.headers), body, reusable
 
 
 def read_by_h11(data: bytes) -> Outcome:
@@ -265,6 +267,13 @@ def test_a_service_that_closes_the_connection_is_asked_again() -> None:
         with pytest.raises(Busy, match=r"Server disconnected without sending a response.*asked 2 times"):
             client.post({})
         client.close()
+
+
+def test_a_connection_with_bytes_that_nobody_asked_for_is_left() -> None:
+    """They would be taken for the answer to the next request."""
+    connection = Connection(Script([WHOLE[0], b"HTTP/1.1 200 OK"]), httpcore2, 9.0)
+    assert b"".join(connection.exchange(b"", time.monotonic() + 9).body) == b"{}"
+    assert connection.has_expired()
 
 
 def test_an_idle_connection_is_left_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
