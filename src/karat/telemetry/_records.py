@@ -53,6 +53,8 @@ class FinishedRun:
     k: int
     begun: float
     """Seconds since 1970, UTC."""
+    seed: str = ""
+    """What the ids of its trace are made from, so that who judges the run later finds it; empty: they are by chance."""
     queries: tuple[AskedQuery, ...]
     means: Mapping[str, float]
     """By measure, without those that no query has a value of."""
