@@ -83,9 +83,7 @@ class Attempts:
 
 
 @contextmanager
-def listening(
-    listener: Listener | None, model: Model, body: bytes, *, is_probe: bool = False
-) -> Iterator[Attempts]:
+def listening(listener: Listener | None, model: Model, body: bytes, *, is_probe: bool = False) -> Iterator[Attempts]:
     """Tell a listener of a call, once it is over. A call that the budget did not allow is none."""
     attempts, begun, clock = Attempts(), time.time(), time.perf_counter()
     failure: Exception | None = None

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from opentelemetry.sdk._logs import ReadableLogRecord
@@ -129,10 +129,10 @@ def _make_spans(
     attributes |= {name: value for name, value in variant.items() if value}
     call = make_context(context.trace_id, f"retrieval\0{context.span_id:x}")
     retrieval = _describe_retrieval(run, query, content=content)
-    failure = {"error": query.error, "kind": _FAILED}
+    make = partial(maker.make_span, begin=begin, end=end, error=query.error, kind=_FAILED)
     return (
-        maker.make_span(f"retrieval {run.golden}", call, begin, end, retrieval, parent=context, client=True, **failure),
-        maker.make_span("evaluator.EvaluateQuery", context, begin, end, attributes, parent=root, **failure),
+        make(f"retrieval {run.golden}", call, attributes=retrieval, parent=context, client=True),
+        make("evaluator.EvaluateQuery", context, attributes=attributes, parent=root),
     )
 
 

@@ -1,7 +1,7 @@
 """Spans and log records of OpenTelemetry, made when what they are about is over: their times and ids are given.
 
-The SDK's own tracer takes three times as long, and chooses ids by chance. Here they are made from what a span is about, so
-that a judgment that comes later is in the context of the query that it judges, and what is sent twice is the same.
+The SDK's own tracer takes three times as long, and chooses ids by chance. Here they are made from what a span is about,
+so that a judgment that comes later is in the context of the query that it judges, and what is sent twice is the same.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
@@ -73,7 +74,7 @@ class Maker:
         if parent is None and "OTEL_TRACES_SAMPLER" not in os.environ:
             return True
         around = None if parent is None else _surround(parent)
-        return self._sampler.should_sample(around, trace_id, name).decision.is_sampled()
+        return self._sampler.should_sample(around, trace_id, name).decision is not Decision.DROP
 
     def make_span(
         self,
@@ -90,7 +91,7 @@ class Maker:
         links: Sequence[SpanContext] = (),
     ) -> ReadableSpan:
         """Return a span with times in nanoseconds; ``kind`` is the type of its error, if it has one."""
-        status, events = _UNSET, ()
+        status, events = _UNSET, tuple[Event, ...]()
         if error:
             message = _clean(error[:_LONGEST])
             status, attributes = Status(StatusCode.ERROR, message), {**attributes, "error.type": kind}
