@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
+from karat.online._emitting import Emit
 from karat.online._paths import Paths
 from karat.online._plain_rows import read_plain
 from karat.online._records import LoggedQuery
@@ -66,10 +67,11 @@ class Ingested:
         )
 
 
-def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> Ingested:
+def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False, emit: Emit | None = None) -> Ingested:
     """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it.
 
-    A path at which there is neither a store nor a journal is refused.
+    ``emit`` gets the rows of queries once they are stored. A path at which there is neither a store nor a journal is
+    refused.
     """
     paths = Paths(Path(path))
     paths.require_log()
@@ -80,7 +82,7 @@ def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> 
         if not locked:
             return Ingested(busy=True)
         with open_store(paths.store, write=True) as store:
-            return ingest_locked(paths, store)
+            return ingest_locked(paths, store, emit)
 
 
 @contextmanager
@@ -100,14 +102,14 @@ def lock_ingester(paths: Paths, *, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def ingest_locked(paths: Paths, store: Store) -> Ingested:
+def ingest_locked(paths: Paths, store: Store, emit: Emit | None = None) -> Ingested:
     """Read all segments once; the caller has the lock of the ingester."""
     positions = store.positions()
     names = sorted(path for path in paths.journal.glob(f"*{SUFFIX}") if path.is_file())
     total = Ingested()
     for path in names:
         with suppress(FileNotFoundError):
-            total += _Reading(paths, store, path, positions.get(path.name, HEADER)).run()
+            total += _Reading(paths, store, path, positions.get(path.name, HEADER), emit).run()
     gone = positions.keys() - {path.name for path in names}
     if gone:
         with store.transaction():
@@ -166,8 +168,8 @@ class _Batch:
 class _Reading:
     """The reading of one segment from where it was left."""
 
-    def __init__(self, paths: Paths, store: Store, path: Path, position: int) -> None:
-        self._paths, self._store, self._path, self._position = paths, store, path, position
+    def __init__(self, paths: Paths, store: Store, path: Path, position: int, emit: Emit | None) -> None:
+        self._paths, self._store, self._path, self._position, self._emit = paths, store, path, position, emit
         self._done = Ingested()
 
     def run(self) -> Ingested:
@@ -222,6 +224,8 @@ class _Reading:
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
+        if self._emit is not None and batch.queries:
+            self._emit(batch.queries)
 
     def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
         """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""

@@ -14,12 +14,14 @@ from karat.telemetry._records import (
     FinishedJudging,
     FinishedRun,
     JudgedAnswer,
+    LiveQuery,
     ModelCall,
     Regression,
     make_seed,
 )
 
 if TYPE_CHECKING:
+    from karat.telemetry._live import LiveSending
     from karat.telemetry._sending import Sending, send_judging, send_run
 
 __all__ = [
@@ -28,6 +30,8 @@ __all__ = [
     "FinishedJudging",
     "FinishedRun",
     "JudgedAnswer",
+    "LiveQuery",
+    "LiveSending",
     "ModelCall",
     "Regression",
     "Sending",
@@ -37,7 +41,10 @@ __all__ = [
     "send_run",
 ]
 
-_HOME = dict.fromkeys(("Sending", "send_judging", "send_run"), "_sending")
+_HOME = {
+    "LiveSending": "_live",
+    **dict.fromkeys(("Sending", "send_judging", "send_run"), "_sending"),
+}
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
     __getattr__ = open_lazily(__name__, _HOME)

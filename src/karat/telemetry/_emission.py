@@ -30,7 +30,7 @@ BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2)
 SCOPE = "karat.evaluation"
 RESULT = "gen_ai.evaluation.result"
 RUN_ID = "karat.run.id"
-_FAILED = "retrieval_failed"
+FAILED = "retrieval_failed"
 _NAMES = {"P@5": "precision_at_5", "R@5": "recall_at_5"}
 _RR, _NDCG = re.compile(r"RR(@\d+)?"), re.compile(r"nDCG(@\d+)?")
 
@@ -129,7 +129,7 @@ def _make_spans(
     attributes |= {name: value for name, value in variant.items() if value}
     call = make_context(context.trace_id, f"retrieval\0{context.span_id:x}")
     retrieval = _describe_retrieval(run, query, content=content)
-    make = partial(maker.make_span, begin=begin, end=end, error=query.error, kind=_FAILED)
+    make = partial(maker.make_span, begin=begin, end=end, error=query.error, kind=FAILED)
     return (
         make(f"retrieval {run.golden}", call, attributes=retrieval, parent=context, client=True),
         make("evaluator.EvaluateQuery", context, attributes=attributes, parent=root),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +144,25 @@ class FinishedJudging:
     cached: int = 0
     """Replies that were in the cache, so that nobody was asked."""
     money: float = 0.0
+
+
+class LiveQuery(Struct, frozen=True):
+    """A query that somebody asked. It is a struct, since there are many of them."""
+
+    id: str
+    time: float
+    """When it was asked, in seconds since 1970, UTC."""
+    milliseconds: float | None
+    text: str
+    documents: Sequence[tuple[str, float | None]]
+    """The ids and scores of the hits; text and documents are sent only where content is asked for."""
+    count: int | None
+    """How many hits came back; None if that is not known."""
+    session: str
+    system: str
+    index: str
+    error: str
+    trace: str
+    """The ``traceparent`` of the span around it, or the id of its trace; empty if there is none."""
+    labels: Mapping[str, Any]
+    """What else is known of it, by the names of attributes."""

@@ -15,6 +15,7 @@ from cli.gate_project import main
 from judges.model_server import Failure, ModelServer, Request, obey, serve
 from telemetry.sink import Sink, attributes, collecting
 
+PATIENT = "[telemetry]\ntimeout = 60\n"
 RESULT = "gen_ai.evaluation.result"
 
 
@@ -56,7 +57,7 @@ def fail_first(request: Request) -> Any:
 def test_a_judged_run_by_hand(folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]) -> None:
     """Each call is a client span with its tokens; each judgment is in the context of the query's span of karat eval."""
     with serve(fail_first) as server:
-        configure(folder, name_model(server, "concurrency = 1\n"))
+        configure(folder, name_model(server, "concurrency = 1\n"), gate=PATIENT)
         assert main(["eval", "."]) == 0
         queries = {span.span_id: attributes(span)["query_id"] for span in sink.spans if "EvaluateQuery" in span.name}
         (trace,) = {span.trace_id for span in sink.spans}
@@ -135,7 +136,7 @@ def test_messages_and_reasons_only_when_asked_for(
 ) -> None:
     """With content, the messages as the conventions write them, and what a judge decided."""
     with serve(obey) as server:
-        configure(folder, name_model(server))
+        configure(folder, name_model(server), gate=PATIENT)
         assert main(["eval", "."]) == 0
         clear(sink)
         monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
@@ -158,7 +159,7 @@ def test_calls_that_fail_have_their_error(folder: Path, sink: Sink, capsys: pyte
         return Failure(500, b"broken")
 
     with serve(fail) as server:
-        configure(folder, name_model(server, "retries = 0\n"))
+        configure(folder, name_model(server, "retries = 0\n"), gate=PATIENT)
         assert main(["eval", "."]) == 0
         clear(sink)
         assert main(["judge", ".", "-j", "faithfulness"]) == 3
@@ -174,7 +175,7 @@ def test_calls_that_fail_have_their_error(folder: Path, sink: Sink, capsys: pyte
 def test_replies_from_the_cache_are_no_calls(folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]) -> None:
     """The second time nobody is asked, and nothing of a dry run is sent; a judge of words needs no model."""
     with serve(obey) as server:
-        configure(folder, name_model(server))
+        configure(folder, name_model(server), gate=PATIENT)
         assert main(["eval", "."]) == 0
         assert main(["judge", "."]) == 0
         clear(sink)
@@ -190,15 +191,13 @@ def test_replies_from_the_cache_are_no_calls(folder: Path, sink: Sink, capsys: p
     capsys.readouterr()
 
 
-def test_preferences_bridges_and_pools_are_sent(
-    folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_preferences_bridges_and_pools_are_sent(folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]) -> None:
     """Every verb that asks a model sends its calls, under its own name, with the id of the run."""
     with serve(obey) as server:
-        configure(folder, name_model(server), "Bad")
+        configure(folder, name_model(server), "Bad", gate=PATIENT)
         assert main(["eval", "."]) == 0
         (bad,) = (folder / "runs").glob("*.jsonl")
-        configure(folder, name_model(server))
+        configure(folder, name_model(server), gate=PATIENT)
         assert main(["eval", "."]) == 0
         (good,) = {*(folder / "runs").glob("*.jsonl")} - {bad}
         clear(sink)
