@@ -99,6 +99,7 @@ def judge_run(
         judged = read_any_run(path, project.golden, data=data)
         report = JudgeReport(
             run=str(path),
+            run_id=path.stem,
             opinions=str(target),
             judge=", ".join(fingerprints.values()),
             measures=_summarise(project, judged, judges, fingerprints, opinions, items),
@@ -183,6 +184,7 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
     money = setup.model.price(usage) if setup.model is not None else 0.0
     return JudgeReport(
         run=str(path),
+        run_id=path.stem,
         opinions=None,
         judge="",
         measures=[_write_unasked(judge, items) for judge in judges],
