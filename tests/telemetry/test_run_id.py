@@ -39,7 +39,7 @@ def karat(*arguments: str | Path) -> Any:
 
 
 def test_one_id_in_reports_trace_metrics_logs_and_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After karat eval, karat judge and karat check: the same in JSON, HTML, every signal, the run file and the store."""
+    """After karat eval, karat judge and karat check: the same in JSON, HTML, every signal, file and store."""
     folder = enter_project(tmp_path, monkeypatch, count=3)
     configure(folder, gate=f'[gate]\nextends = "none"\nrules = [{{ metric = "RR@10", min = 0.1 }}]\n{PATIENT}')
     with collecting() as sink:
