@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from karat.store import _sqlite_statements as sql
@@ -67,6 +67,24 @@ class TrialTables:
         """Record how far a log was read; return False if its version is not the given one (0: it is new)."""
         return bool(self._connection.execute(sql.SET_TRIAL_LOG, (trial, log, version, state, time)).rowcount)
 
+    def add_sessions(self, trial: int, marks: Sequence[tuple[bytes, bytes]]) -> bool:
+        """Record which sessions were measured, by digests; return False if one of them was measured before."""
+        rows = [(trial, *mark) for mark in marks]
+        return self._connection.executemany(sql.INSERT_TRIAL_SESSION, rows).rowcount == len(rows) if rows else True
+
+    def find_session(self, trial: int, session: bytes) -> bytes | None:
+        """Return the digest of the records of a session that was measured; None if it was not."""
+        row = next(self._rows(sql.SELECT_TRIAL_SESSION, trial, session), None)
+        return None if row is None else row[0]
+
+    def forget_session(self, trial: int, session: bytes) -> None:
+        """Delete the digest of a session."""
+        self._connection.execute(sql.DELETE_TRIAL_SESSION, (trial, session))
+
+    def forget_earlier_sessions(self, feature: str) -> None:
+        """Delete the digests of the trials of a feature that are over: another one begins, and they stay so."""
+        self._connection.execute(sql.DELETE_EARLIER_SESSIONS, (feature,))
+
     def count_look(self, trial: int) -> None:
         """Count a look at a trial."""
         self._connection.execute(sql.COUNT_LOOK, (trial,))
@@ -92,5 +110,8 @@ class TrialTables:
         return list(self._rows(sql.SELECT_TRANSITIONS, trial))
 
     def latest_run_of(self, feature: str, measure: str) -> Row | None:
-        """Return the run that was recorded last for a feature: id, outcome, and difference in a measure."""
+        """Return the run that was recorded last for a feature.
+
+        A row has id, outcome, difference in a measure, and name and day of the baseline that it was compared with.
+        """
         return next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)
