@@ -18,6 +18,7 @@ from karat.core import InputError
 from karat.monitoring import CANARY_AUTHOR, decide_canary
 from karat.online import LoggedQuery
 from karat.online.flags import change_flag, read_flag_history, read_flags
+from karat.reports import describe_canary
 from karat.schema.watch import CanaryReport
 from karat.store import open_store
 from monitoring.hotel import QUESTIONS, make_project
@@ -106,6 +107,10 @@ def test_it_goes_back_after_two_alert_windows(flag: Path) -> None:
     assert report.reason == "alerts in two windows in a row, since 2023-11-15T00:10:00Z: errors; p95"
     (now, version) = read_flags(flag)["rerank"]
     assert (now.enabled, now.percent, version, now.assign("anybody")) == (False, 5, 2, "control")
+    assert describe_canary(report).startswith("rerank at 5 %: roll back, off (done); alerts in two windows")
+    history = run_karat("flag", "history", "rerank", "--store", flag).stdout.decode()
+    assert "rerank version 2: off; by karat canary: roll back, off: alerts in two windows" in history
+    assert run_karat("flag", "list", "--store", flag).stdout.decode().split().count("off") == 2, "percent and shadow"
     again = decide(flag, 4, apply=True)
     assert (again.decision, again.applied) == ("off", False)
     assert len(read_flag_history(flag, "rerank")) == 2
