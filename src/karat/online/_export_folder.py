@@ -25,8 +25,9 @@ def read_export(folder: Path) -> list[Record]:
     document = _read_contents(folder)
     records = [record for name in document.files for record in _read_file(folder, name)]
     queries = sum(isinstance(record, LoggedQuery) for record in records)
-    if (queries, len(records) - queries) != (document.queries, document.events):
-        problem = f"has {queries:,} of {document.queries:,} queries, and {len(records) - queries:,} of {document.events:,} events"
+    events = len(records) - queries
+    if (queries, events) != (document.queries, document.events):
+        problem = f"has {queries:,} of {document.queries:,} queries, and {events:,} of {document.events:,} events"
         raise InputError(problem, source=str(folder), hint="files of it were changed; export it again")
     return records
 
