@@ -92,10 +92,10 @@ def test_forgetting_takes_judgments_and_foreign_feedback(tmp_path: Path) -> None
         log.feedback("impression", "two", "a", query=query)
     ingest(path)
     with open_store(path, write=True) as store, store.transaction():
-        store._connection.execute(
+        store._database.execute(
             "insert into judgments (query, document, grade, source, time) values (?, 'a', 1, 'implicit', 0)", (query,)
         )
-        store._connection.execute(
+        store._database.execute(
             "insert into shadow_runs (query, feature, control, treatment, time) values (?, 'f', '[]', '[]', 0)",
             (query,),
         )

@@ -184,7 +184,7 @@ def test_a_store_with_times_of_an_earlier_version(tmp_path: Path) -> None:
     write(path, 2)
     ingest(path)
     with open_store(path, write=True) as store, store.transaction():
-        store._connection.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
+        store._database.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
     assert check_health(path).queries.last == "9999-12-31T23:59:59.000000Z"
     assert online.expire(path).archived == 1
 
@@ -273,7 +273,7 @@ def test_a_disk_that_is_full_for_the_store(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "karat.db"
     write(path, 2000)
     with monkeypatch.context() as small:
-        small.setattr("karat.store._store.sqlite3.connect", connect_to_small_disk)
+        small.setattr("karat.store._sqlite.sqlite3.connect", connect_to_small_disk)
         with pytest.raises(SystemFailed, match=r"the disk is full: .* what is in the journal stays there"):
             ingest(path)
         if pages > 10:
