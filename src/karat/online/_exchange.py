@@ -15,7 +15,7 @@ import msgspec
 
 from karat.core import InputError, UsageError
 from karat.files import parse_json_lines, read_bytes, refuse_input, replace_file
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
 from karat.online._records import LoggedEvent, LoggedQuery
 from karat.online._stored import LogReader, event_row, query_row, read_log
@@ -44,7 +44,7 @@ def import_ubi(
     these are. Ids of a file that karat exported are hashed already: ``keep_ids`` leaves them as they are.
     """
     inputs = [(os.fspath(file), read_bytes(file)) for file in files]
-    paths, redaction = Paths(Path(path)), None if redact is False else make_redaction(redact)
+    paths, redaction = find_paths(path), None if redact is False else make_redaction(redact)
     if not keep_ids and key is None and read_key(paths.key) is None:
         _read_rows(inputs, RowPrivacy(redaction, secrets.token_bytes()))  # what is refused leaves no key behind
     hash_key = None if keep_ids else find_key(paths.key, key)

@@ -1,6 +1,6 @@
 """The store of the online half: queries, events, judgments, runs, trials and shadow runs, in SQLite or PostgreSQL."""
 
-from karat.store._address import is_address
+from karat.store._address import has_store, is_address, parse_address
 from karat.store._alerts import AlertTables
 from karat.store._database import Row
 from karat.store._sessions import Keys, SessionTables
@@ -9,6 +9,6 @@ from karat.store._traffic_statements import INDEXED_PARTS, PARTS
 from karat.store._trials import TrialTables
 
 __all__ = [
-    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "is_address",
-    "open_store",
+    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "has_store",
+    "is_address", "open_store", "parse_address",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from karat.core import UsageError
@@ -21,6 +22,11 @@ def is_address(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     return isinstance(path, str) and path.partition("://")[0].lower() in _SCHEMES and "://" in path
+
+
+def has_store(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is something at a path; at an address only opening it tells."""
+    return is_address(path) or Path(path).exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,9 @@ def parse_address(text: str) -> Address:
         parts.port  # noqa: B018 (raises where it is no number)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError as error:
-        raise UsageError(f"the address of a store cannot be read: {error}; use postgresql://USER@HOST/DATABASE") from None
+        raise UsageError(
+            f"the address of a store cannot be read: {error}; use postgresql://USER@HOST/DATABASE"
+        ) from None
     if parts.password or "password" in options or "sslpassword" in options:
         advice = "set PGPASSWORD, or name a file by PGPASSFILE: an address is seen in lists of processes, and logged"
         raise UsageError(f"the address of a store may not have a password in it; {advice}")

@@ -1,4 +1,5 @@
 """A store in PostgreSQL: any number of ingesters, one at a time, and readers that see one moment of it."""
+# ruff: noqa: S608 (the names are those of this package; values are parameters)
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ _MARK, _ESCAPED = "\ufdd0", re.compile("\ufdd0(.)", re.DOTALL)
 
 def _insert(table: str) -> str:
     columns, new = ", ".join(RECORDS[table]), f"new_{table}"
-    added = f"with added as (insert into {table} ({columns}) select {columns} from {new} on conflict do nothing returning id)"
+    new_rows = f"select {columns} from {new}"
+    added = f"with added as (insert into {table} ({columns}) {new_rows} on conflict do nothing returning id)"
     own = f"(select * from {new} where id in (select id from added)) as {table}"
     counted = {
         "queries": f"""
@@ -46,7 +48,7 @@ def _insert(table: str) -> str:
 
 
 def _make_new(table: str) -> str:
-    types = ", ".join(f'{column} {NUMBERS[table].get(column, "text")}' for column in RECORDS[table])
+    types = ", ".join(f"{column} {NUMBERS[table].get(column, 'text')}" for column in RECORDS[table])
     return f"create temp table if not exists new_{table} ({types}) on commit delete rows"
 
 
@@ -143,7 +145,7 @@ class PostgresDatabase:
     def _insert(self, table: str, rows: Sequence[Row]) -> int:
         self._make_partitions(table, rows)
         self._connection.execute(_make_new(table))
-        self._connection.execute(f"delete from new_{table}")  # noqa: S608 (one of ours)
+        self._connection.execute(f"delete from new_{table}")
         once = {row[0]: row for row in reversed(rows)}  # of rows with the same id the first counts
         self._copy(f"new_{table}", RECORDS[table], [row for row in rows if once.pop(row[0], None) is not None])
         result = self._connection.execute(_INSERT[table]).fetchone()
@@ -164,16 +166,19 @@ class PostgresDatabase:
         self._days |= days
 
     def remove_before(self, table: str, time: float) -> int:
-        """Remove the records of a table that are older than a time; return how many those were. Whole days are dropped."""
+        """Remove the records of a table that are older than a time; return how many those were.
+
+        Whole days are dropped.
+        """
         from datetime import UTC, datetime
 
         count = 0
         if time >= 0:
             day = datetime.fromtimestamp(min(time, 253402300799.0), UTC).strftime("%Y%m%d")
             for (name,) in self._connection.execute(_PARTITIONS, (table, day)).fetchall():
-                count += self._connection.execute(f'select from "{name}"').rowcount  # noqa: S608 (a table of ours)
+                count += self._connection.execute(f'select from "{name}"').rowcount
                 self._connection.execute(f'drop table "{name}"')
-        return count + self.execute(f"delete from {table} where time < ?", (time,))  # noqa: S608
+        return count + self.execute(f"delete from {table} where time < ?", (time,))
 
     def measure(self) -> int:
         """Return how many bytes the tables and indexes of the store take."""
@@ -185,7 +190,7 @@ class PostgresDatabase:
         return []
 
     def compact(self) -> bool:
-        """Rewrite the tables without a byte of what was deleted. What PostgreSQL logged or copied elsewhere stays there."""
+        """Rewrite the tables without a byte of what was deleted; what PostgreSQL wrote elsewhere stays there."""
         with _explain(self._address):
             for table in (*RECORDS, "judgments", "damages"):
                 self._connection.execute(f"vacuum (full) {table}")
@@ -199,7 +204,7 @@ class PostgresDatabase:
         numbered = self._connection.execute(_NUMBERED, (table,)).fetchall()
         for sequence, column in [(f"{table}_key", "key")] if table in RECORDS else numbered:
             last = f"(select max({column}) from {table})"
-            self._connection.execute(f"select setval($1, {last}) where {last} is not null", (sequence,))  # noqa: S608
+            self._connection.execute(f"select setval($1, {last}) where {last} is not null", (sequence,))
 
 
 def open_postgres(text: str, *, write: bool, make: bool) -> PostgresDatabase:
@@ -210,7 +215,11 @@ def open_postgres(text: str, *, write: bool, make: bool) -> PostgresDatabase:
     settings = {"connect_timeout": "10", "application_name": "karat"} | address.parameters
     with _explain(address):
         connection = psycopg.connect(
-            **settings, options=options, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=psycopg.rows.tuple_row
+            **settings,
+            options=options,
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            row_factory=psycopg.rows.tuple_row,
         )
         try:
             _prepare(connection, address, write=write, make=make)
@@ -229,7 +238,10 @@ def _prepare(connection: psycopg.Connection[Row], address: Address, *, write: bo
         raise InputError("no such store", source=address.text, hint="karat store migrate makes it, by its owner")
     if not write:
         if version < _VERSION:
-            problem, hint = f"is a store of version {version}, older than this karat", "karat store migrate changes that"
+            problem, hint = (
+                f"is a store of version {version}, older than this karat",
+                "karat store migrate changes that",
+            )
             raise InputError(problem, source=address.text, hint=hint)
         connection.execute("begin isolation level repeatable read, read only")
         return
@@ -262,7 +274,7 @@ def _read_version(connection: psycopg.Connection[Row], address: Address) -> int:
     row = connection.execute("select to_regclass($1)::text", (f"{address.schema}.version",)).fetchone()
     if row is None or row[0] is None:
         return 0
-    ((version,),) = connection.execute(f"select number from {address.schema}.version").fetchall()  # noqa: S608
+    ((version,),) = connection.execute(f"select number from {address.schema}.version").fetchall()
     return int(version)
 
 
@@ -294,7 +306,7 @@ def _adapt(value: Any) -> Any:
         return value
     if value.__class__ is bool:
         return int(value)
-    return None if value != value else value  # noqa: PLR0124 (not a number)
+    return None if value != value else value
 
 
 def _restore(row: Row) -> Row:

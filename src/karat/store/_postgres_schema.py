@@ -1,10 +1,11 @@
 """The tables of a store in PostgreSQL, as numbered steps: a number means the same tables as in SQLite.
 
-Texts are compared by their bytes, as SQLite does. Records are kept in partitions by the day in UTC, which retention drops
-whole, so that an id is unique together with its time. Times that are far from now, which would make a table each, are
-in the partition ``rest``. An entry of a b-tree has at most 2,700 bytes, which texts from outside may exceed: they have
-indexes by hash.
+Texts are compared by their bytes, as SQLite does. Records are kept in partitions by the day in UTC, which retention
+drops whole, so that an id is unique together with its time. Times that are far from now, which would make a table
+each, are in the partition ``rest``. An entry of a b-tree has at most 2,700 bytes, which texts from outside may exceed:
+they have indexes by hash.
 """
+# ruff: noqa: S608 (the names are those of this module)
 
 from __future__ import annotations
 
@@ -209,7 +210,8 @@ declare
     own constant text := base || '_' || to_char(date '1970-01-01' + day::integer, 'YYYYMMDD');
     there boolean;
 begin
-    if base not in ('queries', 'events', 'shadow_runs') or day not between today - 400 and today + 1 then return; end if;
+    if base not in ('queries', 'events', 'shadow_runs') then return; end if;
+    if day not between today - 400 and today + 1 then return; end if;
     if to_regclass(own) is not null then return; end if;
     execute format('select exists (select from %I where time >= $1 and time < $2)', base || '_rest')
         using day * 86400.0, (day + 1) * 86400.0 into there;

@@ -3,6 +3,7 @@
 Times are seconds since 1970, UTC; ranks begin with 1; lists and mappings are JSON. The views have the names and columns
 that an agent's memory had (docs/online.md says what was mended), for those whose scripts read them.
 """
+# ruff: noqa: S608 (the names are those of this package)
 
 from __future__ import annotations
 

@@ -44,9 +44,12 @@ SET_DROPS = (
     "on conflict (segment, reason) do update set count = excluded.count"
 )
 SELECT_DROPS = "select segment, reason, count from drops"
-SELECT_ACKNOWLEDGED = "select reason, cast(sum(acknowledged) as bigint) from drops group by reason having sum(acknowledged) > 0"
+SELECT_ACKNOWLEDGED = (
+    "select reason, cast(sum(acknowledged) as bigint) from drops group by reason having sum(acknowledged) > 0"
+)
 SELECT_NOT_ACKNOWLEDGED = (
-    "select reason, cast(sum(count - acknowledged) as bigint) from drops where count > acknowledged group by reason order by reason"
+    "select reason, cast(sum(count - acknowledged) as bigint) from drops where count > acknowledged "
+    "group by reason order by reason"
 )
 ACKNOWLEDGE_DROPS = "update drops set acknowledged = count where count > acknowledged"
 INSERT_ACKNOWLEDGEMENT = "insert into acknowledgements (time, author, reason, dropped) values (?, ?, ?, ?)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
 
 from karat.store import _statements as sql
 from karat.store import _traffic_statements as traffic_sql
