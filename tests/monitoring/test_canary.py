@@ -113,6 +113,20 @@ def test_it_goes_back_after_two_alert_windows(flag: Path) -> None:
     assert decide(flag, 4).decision == "hold"  # only what comes after that counts
 
 
+def test_a_robot_does_not_hide_that_the_canary_is_slow(flag: Path) -> None:
+    """A thousand quick queries of one session count as twenty: people get it twice as late, and it goes back."""
+    for number in range(2):
+        start = DAY + number * 300
+        quick = [
+            make_query(f"r{number}-{i}", start + i / 10, flags={"rerank": "treatment"}, session="robot", latency=5.0,
+                       build="b", index="i")
+            for i in range(1000)
+        ]  # fmt: skip
+        write(flag, [*make_arms(number, latency=200.0), *quick])
+    report = decide(flag, 2)
+    assert (report.decision, "p95" in report.reason) == ("roll back", True)
+
+
 def test_any_change_of_the_index_takes_it_back(flag: Path) -> None:
     """At once, even after a window that is fine; not if the build changes, too."""
     write(flag, make_arms(0))

@@ -176,7 +176,7 @@ def _decide_start(store: str | os.PathLike[str], key: str, following: float) -> 
     if latest is None:
         hint = f"karat shadow gate ... --json, and karat online record --feature {key}, record one"
         return "hold", f"no run of {key!r} is recorded that says it is eligible; {hint}", 0.0, False
-    name, outcome, _ = latest
+    name, outcome, *_ = latest
     if outcome != "pass":
         return "hold", f"run {name}, recorded last for {key!r}, is {outcome}", 0.0, True
     return "promote", f"run {name}, recorded last for {key!r}, passed", following, True

@@ -33,6 +33,8 @@ def forget(
     With a user go all their sessions. The ids are those that the host gave; they are hashed with ``key``, or with the
     key of the log. What a golden set took over is not touched: it is the user's file.
     """
+    from karat.online.trials import forget_in_trials  # it imports this package
+
     if (session is None) == (user is None):
         raise UsageError("say whom to forget: a session or a user, and one at a time")
     column, given = ("session", str(session)) if session is not None else ("user", str(user))
@@ -53,6 +55,7 @@ def forget(
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)
             rows += sum(store.forget_query(query) for query in traces.queries)
+            forget_in_trials(store, (value for name, value in traces.ids if name == "session"))
         frames, unread = _erase_all(paths, traces)
         archived = archive.forget(traces.covers_row)
         if not fits and not rows and not frames and not archived:

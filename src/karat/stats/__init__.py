@@ -10,7 +10,7 @@ from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
 from karat.stats._power import detectable, power, sample_size
-from karat.stats._quantiles import quantiles
+from karat.stats._quantiles import pick_evenly, quantiles
 from karat.stats._step_down import westfall_young
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "non_inferior",
     "paired_t",
     "permutation",
+    "pick_evenly",
     "power",
     "probability_better",
     "quantiles",

@@ -267,6 +267,14 @@ create table acknowledgements (
 """
 """What somebody has seen of the records that hosts dropped, by segment; and who, when, why, and how many."""
 
+_TRIAL_SESSIONS = """
+create table trial_sessions (
+    trial integer not null references trials (key), session blob not null, records blob not null,
+    primary key (trial, session)
+) without rowid;
+"""
+"""Digests of the sessions that a trial has measured, and of their records: the same in two logs counts once."""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _VIEWS,
     _FLAGS,
@@ -277,5 +285,6 @@ MIGRATIONS: tuple[str, ...] = (
     _TRIAL_LOGS,
     _ALERTS,
     _ACKNOWLEDGEMENTS,
+    _TRIAL_SESSIONS,
 )
 """The steps in their order; the number of a store is how many it has taken."""

@@ -130,6 +130,13 @@ SET_TRIAL_LOG = (
     "insert into trial_logs values (?1, ?2, ?3 + 1, ?4, ?5) on conflict (trial, log) do update set "
     "version = excluded.version, state = excluded.state, time = excluded.time where trial_logs.version = ?3"
 )
+INSERT_TRIAL_SESSION = "insert into trial_sessions values (?, ?, ?) on conflict do nothing"
+SELECT_TRIAL_SESSION = "select records from trial_sessions where trial = ? and session = ?"
+DELETE_TRIAL_SESSION = "delete from trial_sessions where trial = ? and session = ?"
+DELETE_EARLIER_SESSIONS = (
+    "delete from trial_sessions where trial in (select key from trials where feature = ? and status in "
+    "('graduated', 'rejected'))"
+)
 SELECT_STORE_ID = "select id from stores"
 INSERT_TRANSITION = (
     "insert into transitions (trial, version, time, author, reason, before, after, evidence) "
@@ -139,8 +146,8 @@ SELECT_TRANSITIONS = (
     "select version, time, author, reason, before, after, evidence from transitions where trial = ? order by version"
 )
 LATEST_OF_FEATURE = (
-    "select runs.id, runs.outcome, run_values.delta from runs left join run_values on run_values.run = runs.id "
-    "and measure = ?2 and segment = '' where feature = ?1 order by runs.number desc limit 1"
+    "select runs.id, runs.outcome, run_values.delta, runs.control, runs.document "
+    "from runs left join run_values on run_values.run = runs.id and measure = ?2 and segment = '' where feature = ?1 order by runs.number desc limit 1"
 )
 DELETE_BEHAVIOUR = "delete from judgments where annotator like 'behaviour %'"
 INSERT_JUDGMENT = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 from karat.store import _statements as sql
 from karat.store._database import Database, Row
@@ -61,6 +62,24 @@ class TrialTables:
         """Record how far a log was read; return False if its version is not the given one (0: it is new)."""
         return bool(self._database.execute(sql.SET_TRIAL_LOG, (trial, log, version, state, time)))
 
+    def add_sessions(self, trial: int, marks: Sequence[tuple[bytes, bytes]]) -> bool:
+        """Record which sessions were measured, by digests; return False if one of them was measured before."""
+        rows = [(trial, *mark) for mark in marks]
+        return self._database.execute_many(sql.INSERT_TRIAL_SESSION, rows) == len(rows) if rows else True
+
+    def find_session(self, trial: int, session: bytes) -> bytes | None:
+        """Return the digest of the records of a session that was measured; None if it was not."""
+        row = next(self._rows(sql.SELECT_TRIAL_SESSION, trial, session), None)
+        return None if row is None else row[0]
+
+    def forget_session(self, trial: int, session: bytes) -> None:
+        """Delete the digest of a session."""
+        self._database.execute(sql.DELETE_TRIAL_SESSION, (trial, session))
+
+    def forget_earlier_sessions(self, feature: str) -> None:
+        """Delete the digests of the trials of a feature that are over: another one begins, and they stay so."""
+        self._database.execute(sql.DELETE_EARLIER_SESSIONS, (feature,))
+
     def count_look(self, trial: int) -> None:
         """Count a look at a trial."""
         self._database.execute(sql.COUNT_LOOK, (trial,))
@@ -85,5 +104,13 @@ class TrialTables:
         return list(self._rows(sql.SELECT_TRANSITIONS, trial))
 
     def latest_run_of(self, feature: str, measure: str) -> Row | None:
-        """Return the run that was recorded last for a feature: id, outcome, and difference in a measure."""
-        return next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)
+        """Return the run that was recorded last for a feature.
+
+        A row has id, outcome, difference in a measure, and name and day of the baseline that it was compared with.
+        """
+        row = next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)
+        if row is None:
+            return None
+        *values, control, document = row
+        baseline = (json.loads(document) or {}).get("baseline") or {}
+        return (*values, baseline.get("title") or baseline.get("name") or control, baseline.get("recorded") or "")

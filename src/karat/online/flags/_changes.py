@@ -46,7 +46,7 @@ def read_flags(path: str | os.PathLike[str] = "karat.db") -> dict[str, tuple[Fla
 def read_flag_history(path: str | os.PathLike[str] = "karat.db", key: str | None = None) -> tuple[FlagChange, ...]:
     """Return the changes of a flag, or of all flags, in the order in which they happened."""
     with open_store(path) as store:
-        changes = tuple(_to_change(row, store) for row in store.flag_changes(key))
+        changes = collect_changes(store, key)
         if key is not None and not changes:
             raise _unknown(store, key)
         return changes
@@ -98,6 +98,11 @@ def change_flag_in(
 def collect_flags(store: Store) -> dict[str, tuple[Flag, int]]:
     """Return the flags of an open store."""
     return {key: (_to_flag(document, store), version) for key, version, _, document in store.flags()}
+
+
+def collect_changes(store: Store, key: str | None = None) -> tuple[FlagChange, ...]:
+    """Return the changes of a flag, or of all flags, of an open store, the oldest first."""
+    return tuple(_to_change(row, store) for row in store.flag_changes(key))
 
 
 def _unknown(store: Store, key: str) -> InputError:
