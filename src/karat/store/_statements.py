@@ -147,7 +147,8 @@ SELECT_TRANSITIONS = (
 )
 LATEST_OF_FEATURE = (
     "select runs.id, runs.outcome, run_values.delta, runs.control, runs.document "
-    "from runs left join run_values on run_values.run = runs.id and measure = ?2 and segment = '' where feature = ?1 order by runs.number desc limit 1"
+    "from runs left join run_values on run_values.run = runs.id and measure = ?2 and segment = '' "
+    "where feature = ?1 order by runs.number desc limit 1"
 )
 DELETE_BEHAVIOUR = "delete from judgments where annotator like 'behaviour %'"
 INSERT_JUDGMENT = (
