@@ -16,7 +16,7 @@ import msgspec
 from karat.core import InputError, UsageError
 from karat.files import parse_json_lines, read_bytes, refuse_input, replace_file
 from karat.online._export_folder import read_export, write_contents
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
 from karat.online._records import LoggedEvent, LoggedQuery
 from karat.online._stored import LogReader, event_row, query_row, read_log
@@ -48,7 +48,7 @@ def import_ubi(
     folders = [Path(file) for file in files if Path(file).is_dir()]
     exported = [record for folder in folders for record in read_export(folder)]
     inputs = [(os.fspath(file), read_bytes(file)) for file in files if not Path(file).is_dir()]
-    paths, redaction = Paths(Path(path)), None if redact is False else make_redaction(redact)
+    paths, redaction = find_paths(path), None if redact is False else make_redaction(redact)
     keep = keep_ids or not inputs
     if not keep and key is None and read_key(paths.key) is None:
         _read_rows(inputs, RowPrivacy(redaction, secrets.token_bytes()))  # what is refused leaves no key behind

@@ -107,7 +107,7 @@ def collect_changes(store: Store, key: str | None = None) -> tuple[FlagChange, .
 
 def _unknown(store: Store, key: str) -> InputError:
     keys = [name for name, *_ in store.flags()]
-    return InputError(f"no flag {key!r}{did_you_mean(key, keys)}", source=str(store.path))
+    return InputError(f"no flag {key!r}{did_you_mean(key, keys)}", source=store.place)
 
 
 def _to_row(change: FlagChange) -> Row:
@@ -141,4 +141,4 @@ def _to_flag(document: str, store: Store) -> Flag:
         return Flag(**values)
     except (msgspec.MsgspecError, TypeError, AttributeError, UsageError) as error:
         hint = "restore the store from a backup, or set the flag anew with the karat that wrote it"
-        raise InputError(f"a flag cannot be read: {error}", source=str(store.path), hint=hint) from None
+        raise InputError(f"a flag cannot be read: {error}", source=store.place, hint=hint) from None

@@ -52,4 +52,4 @@ def decode_position(state: str, store: Store) -> LogPosition:
     try:
         return msgspec.json.decode(state, type=LogPosition)
     except msgspec.MsgspecError as error:
-        raise InputError(f"how far a log was read cannot be read: {error}", source=str(store.path)) from None
+        raise InputError(f"how far a log was read cannot be read: {error}", source=store.place) from None

@@ -215,7 +215,7 @@ def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
     row = store.trials.latest(feature)
     if row is None:
         features = {name for _, name, *_ in store.trials.all()}
-        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=str(store.path))
+        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=store.place)
     trial = _to_trial(row, store)
     if running and trial.status != "running":
         raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status}, and not running")
@@ -239,7 +239,7 @@ def _to_trial(row: Row, store: Store) -> Trial:
     try:
         plan = decode_plan(settings)
     except (msgspec.MsgspecError, UsageError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"the plan of a trial cannot be read: {error}", source=str(store.path)) from None
+        raise InputError(f"the plan of a trial cannot be read: {error}", source=store.place) from None
     return Trial(key, feature, number, status, plan, version, looks, started)
 
 
