@@ -16,6 +16,7 @@ from karat.stats._step_down import westfall_young
 if TYPE_CHECKING:
     from karat.stats._agreement import cohen_kappa, krippendorff_alpha
     from karat.stats._bayes import Successes, probability_better
+    from karat.stats._crossed import crossed_interval, crossed_variance
     from karat.stats._difference import DifferenceEstimate, estimate_difference
     from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
     from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
@@ -36,6 +37,8 @@ __all__ = [
     "cohen_kappa",
     "correct_difference",
     "correct_mean",
+    "crossed_interval",
+    "crossed_variance",
     "decide",
     "detectable",
     "effect_size",
@@ -61,6 +64,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("cohen_kappa", "krippendorff_alpha"), "_agreement"),
     **dict.fromkeys(("Successes", "probability_better"), "_bayes"),
+    **dict.fromkeys(("crossed_interval", "crossed_variance"), "_crossed"),
     **dict.fromkeys(("DifferenceEstimate", "estimate_difference"), "_difference"),
     **dict.fromkeys(
         ("LEAST_LABELS", "CorrectedMean", "correct_difference", "correct_mean", "estimate_mean"), "_labelled"
