@@ -7,12 +7,11 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.online._emitting import Emit, emitting
-from karat.online._ingest import Ingested, ingest
-from karat.online._paths import Paths
+from karat.online._ingest import KEEP_SECONDS, Ingested, ingest
+from karat.online._paths import find_paths
 
 if TYPE_CHECKING:
     from karat.config import TelemetryConfig
@@ -26,6 +25,7 @@ def follow(
     stop: threading.Event,
     *,
     every: float = 1.0,
+    keep: float = KEEP_SECONDS,
     on_error: Callable[[Exception], None] | None = None,
     on_wait: Callable[[], None] | None = None,
     emit: Emit | None = None,
@@ -35,11 +35,11 @@ def follow(
     An error does not end it: the disk may have room again. ``on_error`` is told, by default the log of the host.
     As long as there is no log it waits for one; ``on_wait`` is called once then. ``emit`` gets the rows of queries.
     """
-    total, last, paths = Ingested(), False, Paths(Path(path))
+    total, last, paths = Ingested(), False, find_paths(path)
     while True:
         try:
             if paths.is_log():
-                total += _ingest_last(path, emit) if last else ingest(path, emit=emit)
+                total += _ingest_last(path, keep, emit) if last else ingest(path, keep=keep, emit=emit)
             elif on_wait is not None:
                 on_wait()
                 on_wait = None
@@ -50,10 +50,10 @@ def follow(
         last = stop.wait(every)
 
 
-def _ingest_last(path: str | os.PathLike[str], emit: Emit | None) -> Ingested:
+def _ingest_last(path: str | os.PathLike[str], keep: float, emit: Emit | None) -> Ingested:
     """Ingest once more; wait for another ingester, but not for ever: what it leaves is safe in the journal."""
     deadline = time.monotonic() + _PATIENCE
-    while (done := ingest(path, emit=emit)).busy and time.monotonic() < deadline:
+    while (done := ingest(path, keep=keep, emit=emit)).busy and time.monotonic() < deadline:
         time.sleep(0.02)
     return done
 
@@ -65,7 +65,9 @@ def _tell(error: Exception) -> None:
 class Ingester:
     """A thread of the host that ingests its log; a process of its own disturbs the host less."""
 
-    def __init__(self, path: Path, telemetry: TelemetryConfig | None = None, every: float = 1.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], telemetry: TelemetryConfig | None = None, every: float = 1.0
+    ) -> None:
         self._path, self._telemetry, self._every = path, telemetry, every
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="karat-ingest", daemon=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from karat.core import KaratError, UsageError
 from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._log import Log, Origin
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import KEY_VARIABLE, Redaction, make_key, make_redaction, note_key, parse_key
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     if telemetry is not None and not ingest:
         raise UsageError("telemetry needs ingest=True; without it, 'karat online ingest' sends what the log has")
     config = _read_endpoint(telemetry) if isinstance(telemetry, str) else telemetry
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     redaction = make_redaction(redact)
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
     if hash_key is not None:
