@@ -56,7 +56,7 @@ _prompt: ContextVar[Prompt | None] = ContextVar("karat.chat.prompt", default=Non
 
 @contextmanager
 def asking_about(subject: Subject) -> Iterator[None]:
-    """Say what the calls in a block, in this thread, are about."""
+    """Mark the calls in a block, in this thread, as being about a subject."""
     token = _subject.set(subject)
     try:
         yield
@@ -66,7 +66,7 @@ def asking_about(subject: Subject) -> Iterator[None]:
 
 @contextmanager
 def asking_by(prompt: Prompt) -> Iterator[None]:
-    """Say which prompt the calls in a block, in this thread, have."""
+    """Mark the calls in a block, in this thread, as having a prompt."""
     token = _prompt.set(prompt)
     try:
         yield
@@ -84,7 +84,7 @@ class Attempts:
 
 @contextmanager
 def listening(listener: Listener | None, model: Model, body: bytes, *, is_probe: bool = False) -> Iterator[Attempts]:
-    """Tell a listener of a call, once it is over. A call that the budget did not allow is none."""
+    """Call a listener with a call of a model, once it is over. One that the budget did not allow is none."""
     attempts, begun, clock = Attempts(), time.time(), time.perf_counter()
     failure: Exception | None = None
     try:

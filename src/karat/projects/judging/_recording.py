@@ -55,7 +55,7 @@ class Recording:
         *,
         other: Path | None = None,
     ) -> None:
-        """Say that all is judged: the file of the run, or of what was judged instead of one, and what it took."""
+        """End the recording: all is judged. ``path`` is the file of the run, or of what was judged instead of one."""
         self._judging = replace(
             self._judging,
             run=path.stem,
