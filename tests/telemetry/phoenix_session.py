@@ -1,7 +1,7 @@
 """Starts Phoenix in a network namespace of its own, lets karat send to it, and prints the spans that it has then.
 
-``unshare -n python phoenix_session.py FOLDER PYTHON LEAST``: the folder is a project whose system answers, with a log of
-queries, the Python that of the environment with Phoenix, and the last is how many spans to wait for.
+``unshare -n python phoenix_session.py FOLDER PYTHON LEAST``: the folder is a project whose system answers, with a log
+of queries, the Python that of the environment with Phoenix, and the last is how many spans to wait for.
 """
 
 from __future__ import annotations
