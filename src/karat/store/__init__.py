@@ -2,10 +2,12 @@
 
 from karat.store._alerts import AlertTables
 from karat.store._sessions import Keys, SessionTables
+from karat.store._span_buffer import WAITING, WRITING, WRITTEN, BufferedSpan, SpanBuffer, Waits, open_span_buffer
 from karat.store._sqlite_traffic import INDEXED_PARTS, PARTS
 from karat.store._store import Row, Store, open_store
 from karat.store._trials import TrialTables
 
 __all__ = [
-    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "open_store",
+    "INDEXED_PARTS", "PARTS", "WAITING", "WRITING", "WRITTEN", "AlertTables", "BufferedSpan", "Keys", "Row",
+    "SessionTables", "SpanBuffer", "Store", "TrialTables", "Waits", "open_span_buffer", "open_store",
 ]  # fmt: skip

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
 from karat.core import InputError, shorten
 from karat.files import BOM, decode, parse_json
-
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LATEST = 2**63  # nanoseconds; OTLP has 64 bits for them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """One step of a traced request."""
-
-    trace: str
-    """The id of the request that it belongs to."""
-    id: str = ""
-    parent: str = ""
-    """The id of the span that it is a part of; empty for the first of a request."""
-    name: str
-    start: int
-    """Nanoseconds, of a clock that all spans of a request share; 0 if they are not known."""
-    end: int
-    attributes: Mapping[str, Any]
-    """Flat: nested names are joined by dots. Lists of objects stay lists."""
-    error: str = ""
+from karat.traces.spans._otlp import list_json_spans, read_json_span
+from karat.traces.spans._span import Span, flatten, parse_text, read_iso, read_nanoseconds
 
 
 def holds_spans(record: Mapping[str, Any]) -> bool:
@@ -82,7 +59,7 @@ def _read_value(value: Any, source: str) -> Iterator[Span]:
         raise InputError("holds something that is not a span", source=source)
     try:
         if groups := value.get("resourceSpans", value.get("resource_spans")):
-            yield from _read_otlp(groups)
+            yield from (read_json_span(*part) for part in list_json_spans(groups))
         elif "info" in value and "data" in value:
             yield from _read_mlflow_trace(value)
         elif "observations" in value:
@@ -100,46 +77,6 @@ def _read_value(value: Any, source: str) -> Iterator[Span]:
         raise InputError(f"holds a span that cannot be read: {shorten(repr(error))[1:-1]}", source=source) from None
 
 
-def _read_otlp(groups: Any) -> Iterator[Span]:
-    for group in groups:
-        for scope in group.get("scopeSpans", group.get("scope_spans", ())):
-            for span in scope["spans"]:
-                yield Span(
-                    trace=str(span.get("traceId", span.get("trace_id", ""))),
-                    id=str(span.get("spanId", span.get("span_id", ""))),
-                    parent=str(span.get("parentSpanId", span.get("parent_span_id")) or ""),
-                    name=str(span.get("name", "")),
-                    start=_nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano"))),
-                    end=_nanoseconds(span.get("endTimeUnixNano", span.get("end_time_unix_nano"))),
-                    attributes=_flatten(
-                        {item["key"]: _any_value(item["value"]) for item in span.get("attributes", ())}
-                    ),
-                    error=_otlp_error(span.get("status") or {}),
-                )
-
-
-def _any_value(value: Mapping[str, Any]) -> Any:
-    """Return an AnyValue of OTLP as a plain value."""
-    if not value:
-        return None
-    kind, item = next(iter(value.items()))
-    match kind:
-        case "intValue" | "int_value":
-            return int(item)
-        case "doubleValue" | "double_value":
-            return float(item)
-        case "arrayValue" | "array_value":
-            return [_any_value(entry) for entry in item.get("values", ())]
-        case "kvlistValue" | "kvlist_value":
-            return {entry["key"]: _any_value(entry["value"]) for entry in item.get("values", ())}
-    return item
-
-
-def _otlp_error(status: Mapping[str, Any]) -> str:
-    failed = status.get("code") in (2, "2", "STATUS_CODE_ERROR", "ERROR")
-    return str(status.get("message") or "failed") if failed else ""
-
-
 def _read_sdk(value: Mapping[str, Any]) -> Span:
     """Read what the SDK's ``span.to_json()`` and Phoenix write."""
     status = value.get("status") or value.get("status_code") or {}
@@ -153,9 +90,9 @@ def _read_sdk(value: Mapping[str, Any]) -> Span:
         id=str(value["context"].get("span_id", "")),
         parent=str(value.get("parent_id") or ""),
         name=str(value.get("name", "")),
-        start=_iso(value.get("start_time")),
-        end=_iso(value.get("end_time")),
-        attributes=_flatten(attributes),
+        start=read_iso(value.get("start_time")),
+        end=read_iso(value.get("end_time")),
+        attributes=flatten(attributes),
         error=str(message or "failed") if code == "ERROR" else "",
     )
 
@@ -178,8 +115,8 @@ def _read_mlflow(value: Mapping[str, Any], session: str) -> Span:
         id=str(value.get("span_id", "")),
         parent=str(value.get("parent_span_id") or value.get("parent_id") or ""),
         name=str(value.get("name", "")),
-        start=_nanoseconds(value.get("start_time_unix_nano", value.get("start_time"))),
-        end=_nanoseconds(value.get("end_time_unix_nano", value.get("end_time"))),
+        start=read_nanoseconds(value.get("start_time_unix_nano", value.get("start_time"))),
+        end=read_nanoseconds(value.get("end_time_unix_nano", value.get("end_time"))),
         attributes={**attributes, "mlflow.trace.session": session},
         error=str(message) if "ERROR" in str(code) else "",
     )
@@ -191,52 +128,14 @@ def _read_langfuse(value: Mapping[str, Any], session: str = "") -> Span:
         id=str(value.get("id") or ""),
         parent=str(value.get("parentObservationId") or ""),
         name=str(value.get("name") or ""),
-        start=_iso(value.get("startTime")),
-        end=_iso(value.get("endTime")),
+        start=read_iso(value.get("startTime")),
+        end=read_iso(value.get("endTime")),
         attributes={
             "langfuse.observation.type": str(value.get("type", "")),
             "langfuse.observation.input": value.get("input"),
             "langfuse.observation.output": value.get("output"),
             "session.id": value.get("sessionId") or session,
-            **_flatten(value["metadata"] if isinstance(value.get("metadata"), dict) else {}),
+            **flatten(value["metadata"] if isinstance(value.get("metadata"), dict) else {}),
         },
         error=str(value.get("statusMessage") or "failed") if value.get("level") == "ERROR" else "",
     )
-
-
-def _flatten(attributes: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested attributes with dotted names; lists of objects are numbered, as OpenInference does."""
-    flat: dict[str, Any] = {}
-    for key, value in attributes.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            flat |= _flatten(value, f"{name}.")
-        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            flat |= _flatten({str(number): item for number, item in enumerate(value)}, f"{name}.")
-        else:
-            flat[name] = value
-    return flat
-
-
-def parse_text(value: Any) -> Any:
-    """Return what a JSON text holds; any other value as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def _nanoseconds(value: Any) -> int:
-    if abs(number := int(value or 0)) >= _LATEST:
-        raise ValueError(f"{shorten(value)} nanoseconds are no time")
-    return number
-
-
-def _iso(value: Any) -> int:
-    if not value:
-        return 0
-    time = datetime.fromisoformat(str(value))
-    time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return (time - _EPOCH) // _MICROSECOND * 1000
