@@ -137,11 +137,12 @@ class SpanBuffer:
         )
         return [BufferedSpan(*row) for row in rows]
 
-    def finish(self, trace: str, records: Mapping[str, str]) -> None:
-        """Record in which records the spans of a trace are; those in none are forgotten."""
+    def finish(self, trace: str, records: Mapping[str, str], person: tuple[str, str]) -> None:
+        """Record in which records the spans of a trace are, and whose trace it is; those in none are forgotten."""
         self._connection.executemany(
-            "update spans set state = 2, record = ?, payload = null where trace = ? and span = ? and state = 1",
-            [(record, trace, span) for span, record in records.items()],
+            "update spans set state = 2, record = ?, payload = null, session = iif(session = '', ?, session), "
+            "user = iif(user = '', ?, user) where trace = ? and span = ? and state = 1",
+            [(record, *person, trace, span) for span, record in records.items()],
         )
         self._connection.execute("delete from spans where trace = ? and state = 1", (trace,))
 

@@ -29,6 +29,8 @@ class Joined:
     records: dict[str, str]
     """The record that each span is in."""
     counts: Counter[str]
+    person: tuple[str, str]
+    """The session and the user of the trace."""
 
 
 @dataclass(slots=True)
@@ -193,7 +195,7 @@ def _belongs(part: _Part, group: _Group) -> bool:
 class _Joining:
     def __init__(self, trace: str, person: tuple[str, str]) -> None:
         self._trace, self._session, self._user = trace, *person
-        self.joined = Joined(drafts=[], records={}, counts=Counter())
+        self.joined = Joined(drafts=[], records={}, counts=Counter(), person=person)
         self._last: tuple[int, str, list[Any]] | None = None
         self._hits: dict[str, list[Any]] = {}
 

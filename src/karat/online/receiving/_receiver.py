@@ -20,7 +20,7 @@ from karat.online._journal import Journal
 from karat.online._paths import Paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key
 from karat.online._segment import LARGEST, SUFFIX
-from karat.online.receiving._joining import join_trace
+from karat.online.receiving._joining import Joined, join_trace
 from karat.online.receiving._taking import EVENT, Refused, Row, Taker
 from karat.store import WRITING, WRITTEN, Waits, open_span_buffer
 from karat.traces.spans import Batch, Entry, Span
@@ -72,6 +72,7 @@ class Receiver:
             raise UsageError(f"settle={settle!r} and patience={patience!r} are no seconds of which the second are more")
         self._paths, self._waits = Paths(Path(path)), Waits(settle, patience, _LONGEST * patience)
         self._most_waiting, self._most_journal = most_waiting, most_journal
+        self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         hash_key = None if keep_ids else find_key(self._paths.key, key)
         if hash_key is not None:
             note_key(self._paths.key_checks, hash_key)
@@ -166,7 +167,7 @@ class Receiver:
         return traces
 
     def _write(self, traces: Iterable[str]) -> int:
-        records: dict[str, Mapping[str, str]] = {}
+        done: dict[str, Joined] = {}
         counts: Counter[str] = Counter()
         total = 0
         for trace in traces:
@@ -175,17 +176,19 @@ class Receiver:
                 payload = _encode(draft)
                 if not self._journal.append(payload) and len(payload) <= LARGEST:  # larger ones are counted as dropped
                     raise SystemFailed(f"{self._paths.journal}: a record cannot be written; is the disk full?")
-            records[trace] = joined.records
+            done[trace] = joined
             counts += joined.counts
             total += len(joined.drafts)
         with self._buffer.transaction():
-            for trace, own in records.items():
-                self._buffer.finish(trace, own)
+            for trace, joined in done.items():
+                self._buffer.finish(trace, joined.records, joined.person)
             self._buffer.count(counts)
         return total
 
     def close(self) -> None:
         """Write all that waits to the journal, and close it."""
+        if self._journal.closed:
+            return
         try:
             self.settle(everything=True)
         finally:

@@ -45,35 +45,49 @@ def receive(
     load("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
     load("google.rpc.status_pb2")
     paths = Paths(Path(path))
-    paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _lock(paths):
-        receiver = Receiver(path, settle=settle, patience=patience, redact=redact, keep_ids=keep_ids)
-        try:
-            server = Server(receiver, host, port, tuple(names))
-        except BaseException:
-            receiver.close()
-            raise
-        ingester = Ingester(paths.store) if ingest else None
-        server.start()
-        try:
-            if on_start is not None:
-                on_start(server.url)
-            while not stop.wait(min(_TICK, settle or _TICK)):
-                try:
-                    receiver.settle()
-                except SystemFailed as error:  # the disk may have room again
-                    if on_error is not None:
-                        on_error(error)
-        finally:
-            server.close()
+    server = Server(host, port, tuple(names))
+    try:
+        paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (
+            _lock(paths),
+            _keep_ingesting(paths, ingest),
+            Receiver(path, settle=settle, patience=patience, redact=redact, keep_ids=keep_ids) as receiver,
+        ):
+            server.start(receiver)
             try:
-                receiver.close()
+                if on_start is not None:
+                    on_start(server.url)
+                _settle(receiver, stop, min(_TICK, settle or _TICK), on_error)
             finally:
-                if ingester is not None:
-                    ingester.stop()
-        received = read_received(paths.store)
-        assert received is not None
-        return received
+                server.close()
+    finally:
+        server.server_close()
+    received = read_received(paths.store)
+    assert received is not None
+    return received
+
+
+def _settle(
+    receiver: Receiver, stop: threading.Event, every: float, on_error: Callable[[Exception], None] | None
+) -> None:
+    """Write traces that are complete until somebody says stop."""
+    while not stop.wait(every):
+        try:
+            receiver.settle()
+        except SystemFailed as error:  # the disk may have room again
+            if on_error is not None:
+                on_error(error)
+
+
+@contextmanager
+def _keep_ingesting(paths: Paths, ingest: bool) -> Iterator[None]:
+    """Bring records into the store meanwhile, and what is left at the end."""
+    ingester = Ingester(paths.store) if ingest else None
+    try:
+        yield
+    finally:
+        if ingester is not None:
+            ingester.stop()
 
 
 @contextmanager

@@ -29,6 +29,7 @@ _logger = logging.getLogger("karat.online")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _IDLE = 30.0  # seconds without a byte
 _BODY = 60.0  # seconds for a whole body
+_LINGER = 2.0  # seconds for what comes after a refusal
 _CONNECTIONS = 64
 _BYTES = 64 << 20  # of bodies that are read at the same time
 _PIECE = 1 << 16
@@ -42,8 +43,9 @@ class Server(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 128
 
-    def __init__(self, receiver: Receiver, host: str, port: int, names: tuple[str, ...] = ()) -> None:
-        self.receiver = receiver
+    receiver: Receiver
+
+    def __init__(self, host: str, port: int, names: tuple[str, ...] = ()) -> None:
         self.names = frozenset(name.lower() for name in (*_LOCAL, host, *names))
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._slots = threading.BoundedSemaphore(_CONNECTIONS)
@@ -64,8 +66,9 @@ class Server(ThreadingHTTPServer):
         host, port = self.server_address[:2]
         return f"http://[{host!s}]:{port}" if ":" in str(host) else f"http://{host!s}:{port}"
 
-    def start(self) -> None:
-        """Answer requests in threads of their own."""
+    def start(self, receiver: Receiver) -> None:
+        """Answer requests in threads of their own, and give a receiver what they bring."""
+        self.receiver = receiver
         self._thread.start()
 
     def close(self) -> None:
@@ -124,6 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "karat", ""
     timeout = _IDLE
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body in one packet: in two, a sender would wait 40 milliseconds for the second
     server: Server
 
     def log_message(self, format: str, *arguments: Any) -> None:
@@ -143,6 +148,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             response = make_refusal(BadRequest(500, "", "a mistake of karat's; see its log"), kind)
         self._send(response)
+        if self.close_connection:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Read what is still to come, within limits: a sender that is cut off in the middle never reads the answer."""
+        deadline, room = time.monotonic() + _LINGER, 4 * LARGEST_BODY
+        with suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_LINGER)
+            while room > 0 and time.monotonic() < deadline and (part := self.rfile.read1(_PIECE)):
+                room -= len(part)
 
     def _take(self) -> Response:
         path = self._check()

@@ -88,7 +88,7 @@ class Taker:
         for number, event in enumerate(_list_events(span)):
             event.id = f"{make_record_id(span.trace, span.id)}-{number}"
             rows.append(self._make_row(span, f"{span.id}-{number}", span.id, EVENT, event))
-        if rows[0][3] == OTHER and len(rows) == 1:
+        if rows[0][3] == OTHER and len(rows) == 1 and not (rows[0][6] or rows[0][7]):
             self.counts[f"ignored.{_name_kind(span)}"] += 1
         return rows
 
