@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from karat.core import InputError, SystemFailed
-from karat.store import Store, _store, open_store
+from karat.store import Store, _sqlite, _statements, open_store
 
 COLUMNS = {
     "eval_queries": "id query_id query intent mode session_id tool_name result_ids result_count channel_contributions "
@@ -116,14 +116,14 @@ def test_ranks_begin_with_1(path: Path) -> None:
 def test_a_commit_is_on_the_disk(path: Path) -> None:
     """A segment is removed after the commit of its records, so that a commit must survive a loss of power."""
     with open_store(path, write=True) as store:
-        ((synchronous,),) = store._connection.execute("pragma synchronous")
+        ((synchronous,),) = store._rows("pragma synchronous")
     assert synchronous == 2, "full"
 
 
 def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older store is brought forward by its next writer; readers refuse it until then, and a newer one."""
-    steps = (*_store.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
-    monkeypatch.setattr(_store, "MIGRATIONS", steps)
+    steps = (*_sqlite.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", steps)
     with pytest.raises(InputError, match="older than this karat"):
         open_store(path)
     with open_store(path, write=True) as store:
@@ -137,12 +137,12 @@ def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.Monke
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of a step is no step."""
-    monkeypatch.setattr(_store, "MIGRATIONS", (*_store.MIGRATIONS, "create table more (a);\ncreate nonsense"))
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", (*_sqlite.MIGRATIONS, "create table more (a);\ncreate nonsense"))
     with pytest.raises(SystemFailed):
         open_store(path, write=True)
     monkeypatch.undo()
     with open_store(path, write=True) as store, pytest.raises(sqlite3.OperationalError, match="no such table"):
-        store._connection.execute("select * from more")
+        store._database.execute("select * from more")
 
 
 def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path) -> None:
@@ -172,11 +172,11 @@ def test_what_is_no_store(tmp_path: Path) -> None:
 def test_a_store_of_the_first_version_is_brought_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the first karat with a store wrote is kept, and flags can be set beside it."""
     path = tmp_path / "old.db"
-    monkeypatch.setattr(_store, "MIGRATIONS", _store.MIGRATIONS[:1])
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", _sqlite.MIGRATIONS[:1])
     with open_store(path, write=True) as store:
-        first = len(_store.sql.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
-        columns, marks = ", ".join(_store.sql.QUERY_COLUMNS[:first]), ", ".join("?" * first)
-        store._connection.execute(f"insert into queries ({columns}) values ({marks})", QUERY[:first])
+        first = len(_statements.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
+        columns, marks = ", ".join(_statements.QUERY_COLUMNS[:first]), ", ".join("?" * first)
+        store._database.execute(f"insert into queries ({columns}) values ({marks})", QUERY[:first])
     monkeypatch.undo()
     with open_store(path, write=True) as store:
         with store.transaction():

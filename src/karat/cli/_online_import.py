@@ -17,7 +17,8 @@ def command(store: str, files: tuple[str, ...], keep_ids: bool, no_redact: bool,
     """Read queries and events of User Behavior Insights (UBI) 1.3.0 into STORE: JSON lines, of both kinds.
 
     The same file a second time changes nothing. Texts are redacted, and ids of sessions and users hashed, as those
-    that a host logs. Those that karat exported are hashed already: take them with --keep-ids.
+    that a host logs. A FILE may be the folder that karat online export wrote, of either format: its records stay as
+    they are.
 
     Example: karat online import karat.db ubi_queries.jsonl ubi_events.jsonl
     """

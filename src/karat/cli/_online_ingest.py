@@ -19,8 +19,16 @@ _SECONDS = click.FloatRange(min=0.01)
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--follow", is_flag=True, help="Go on until interrupted.")
 @click.option("--every", metavar="SECONDS", type=_SECONDS, default=1.0, show_default=True, help="How often to look.")
+@click.option(
+    "--keep",
+    metavar="HOURS",
+    type=click.FloatRange(min=0),
+    default=24.0,
+    show_default=True,
+    help="How long to keep what a server has, in case it is restored from an older copy; a file is kept by you.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(store: str, follow: bool, every: float, as_json: bool) -> None:
+def command(store: str, follow: bool, every: float, keep: float, as_json: bool) -> None:
     """Bring what hosts have logged from the journal beside STORE into STORE, which is made if there is none.
 
     Each accepted record is stored exactly once, even if this is killed, or runs twice. Where there is neither a store
@@ -31,12 +39,12 @@ def command(store: str, follow: bool, every: float, as_json: bool) -> None:
     from karat.online import ingest
     from karat.schema import to_json
 
-    done = _follow(store, every) if follow else ingest(store)
+    done = _follow(store, every, 3600 * keep) if follow else ingest(store, keep=3600 * keep)
     document = _to_document(done)
     emit(to_json(document) if as_json else _text(document, store))
 
 
-def _follow(store: str, every: float) -> Ingested:
+def _follow(store: str, every: float, keep: float) -> Ingested:
     """Ingest until a signal comes; what is there then is still ingested."""
     import signal
     import threading
@@ -50,6 +58,7 @@ def _follow(store: str, every: float) -> Ingested:
             store,
             stop,
             every=every,
+            keep=keep,
             on_error=lambda error: tell(escaped(str(error))),
             on_wait=lambda: tell(f"{escaped(store)}: there is no log yet; waiting for a host to make one"),
         )

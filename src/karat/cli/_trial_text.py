@@ -69,6 +69,7 @@ def _log_text(log: TrialLog) -> str:
         ("got both variants, and count for the first", log.mixed),
         ("began before the trial, and are left out", log.before),
         ("cannot be read, and are left out", log.unreadable),
+        ("were measured in another log, and are left out", log.repeated),
     )
     notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
     return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{notes}"
@@ -79,7 +80,8 @@ def collected_text(seen: TrialCollected) -> str:
     counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
     waiting = f"; {seen.open:,} may go on" if seen.open else ""
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
-    early = "" if seen.sessions else f"; what began before the trial, {seen.since}, does not count"
+    late += f"; {seen.repeated:,} were measured in another log, and count once" if seen.repeated else ""
+    early = "" if seen.sessions or seen.repeated else f"; what began before the trial, {seen.since}, does not count"
     title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}{early}"
     return f"{title}\ndifferences: {counts}"
 

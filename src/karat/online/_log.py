@@ -79,7 +79,7 @@ class Log:
         self._ingester: Ingester | None = None
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | str:
         """The store that records end up in."""
         return self._paths.store
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from karat.core import KaratError, UsageError
 from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._log import Log, Origin
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import KEY_VARIABLE, Redaction, make_key, make_redaction, note_key, parse_key
 
 _logger = logging.getLogger("karat.online")
@@ -49,7 +49,7 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
         raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
     if not segment_bytes >= LEAST_SEGMENT:
         raise UsageError(f"segment_bytes={segment_bytes!r} is too small; use {LEAST_SEGMENT} bytes or more")
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     redaction = make_redaction(redact)
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
     if hash_key is not None:

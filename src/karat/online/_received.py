@@ -12,9 +12,9 @@ RECEIVED = "otel-"
 """How the ids of records begin that were received."""
 
 
-def read_received(store: Path) -> OnlineReceived | None:
-    """Return what was received beside a store; None if nothing ever was."""
-    buffer = open_span_buffer(store)
+def read_received(base: Path) -> OnlineReceived | None:
+    """Return what was received for a log, whose files have names that begin with ``base``; None if nothing was."""
+    buffer = open_span_buffer(base)
     if buffer is None:
         return None
     try:
@@ -40,9 +40,9 @@ def _strip(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
 
 
-def forget_received(store: Path, ids: frozenset[tuple[str, str]]) -> int:
-    """Remove the spans of sessions and users from the buffer beside a store; return how many there were."""
-    buffer = open_span_buffer(store)
+def forget_received(base: Path, ids: frozenset[tuple[str, str]]) -> int:
+    """Remove the spans of sessions and users from the buffer of a log; return how many there were."""
+    buffer = open_span_buffer(base)
     if buffer is None:
         return 0
     try:

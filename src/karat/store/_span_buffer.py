@@ -6,7 +6,6 @@ said, so that one that comes twice is known, and one that comes late finds its r
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from karat.core import InputError
 from karat.files import make_own
-from karat.store._errors import explain
+from karat.store._sqlite import explain
 
 WAITING, WRITING, WRITTEN = 0, 1, 2
 _VERSION = 1
@@ -177,9 +176,9 @@ class SpanBuffer:
         return self._connection.execute(f"delete from spans where trace in ({traces})", (value,)).rowcount  # noqa: S608
 
 
-def open_span_buffer(store: str | os.PathLike[str], *, write: bool = False) -> SpanBuffer | None:
-    """Open the buffer beside a store; None if there is none and it is only to be read."""
-    path = Path(store).with_name(f"{Path(store).name}.spans")
+def open_span_buffer(base: Path, *, write: bool = False) -> SpanBuffer | None:
+    """Open the buffer of a log, whose name begins with ``base``; None if there is none and it is only to be read."""
+    path = base.with_name(f"{base.name}.spans")
     with explain(path):
         if not write and not path.is_file():
             return None

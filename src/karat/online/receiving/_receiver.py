@@ -17,7 +17,7 @@ from pathlib import Path
 from karat.core import SystemFailed, UsageError
 from karat.online._drafts import EventDraft, QueryDraft, encode_draft
 from karat.online._journal import Journal
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key
 from karat.online._segment import LARGEST, SUFFIX
 from karat.online.receiving._joining import Joined, join_trace
@@ -70,14 +70,14 @@ class Receiver:
     ) -> None:
         if not 0 <= settle <= patience:
             raise UsageError(f"settle={settle!r} and patience={patience!r} are no seconds of which the second are more")
-        self._paths, self._waits = Paths(Path(path)), Waits(settle, patience, _LONGEST * patience)
+        self._paths, self._waits = find_paths(path), Waits(settle, patience, _LONGEST * patience)
         self._most_waiting, self._most_journal = most_waiting, most_journal
         self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         hash_key = None if keep_ids else find_key(self._paths.key, key)
         if hash_key is not None:
             note_key(self._paths.key_checks, hash_key)
         self._taker = Taker(self._paths, None if redact is False else make_redaction(redact), hash_key)
-        buffer = open_span_buffer(path, write=True)
+        buffer = open_span_buffer(self._paths.base, write=True)
         assert buffer is not None
         self._buffer, self._journal = buffer, Journal(self._paths.journal)
         self._lock = threading.Lock()

@@ -6,11 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from karat.core import SystemFailed, UsageError
 from karat.online._follow import Ingester
-from karat.online._paths import Paths
+from karat.online._paths import Paths, find_paths
 from karat.online._received import read_received
 from karat.online.receiving._otlp_http import load
 from karat.online.receiving._receiver import PATIENCE, SETTLE, Receiver
@@ -44,7 +43,7 @@ def receive(
     """
     load("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
     load("google.rpc.status_pb2")
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     server = Server(host, port, tuple(names))
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,7 +61,7 @@ def receive(
                 server.close()
     finally:
         server.server_close()
-    received = read_received(paths.store)
+    received = read_received(paths.base)
     assert received is not None
     return received
 

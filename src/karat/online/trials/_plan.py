@@ -58,6 +58,9 @@ class TrialPlan:
     idle: float = 3600.0
     """A session of the log is over if nothing was recorded of it for so many seconds; what comes later is left out."""
 
+    flag_version: int | None = None
+    """The version of the feature's flag when the trial started, 0 if it had none; ``start_trial`` sets it."""
+
     def __post_init__(self) -> None:
         Flag(key=self.feature)  # refuses what is no key
         if self.source not in get_args(Source):

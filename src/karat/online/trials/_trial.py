@@ -14,6 +14,7 @@ from karat.core import InputError, Measure, MeasureError, UsageError, did_you_me
 from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
+from karat.online.trials._dealing import list_deals, list_deals_since
 from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
 from karat.online.trials._observations import UNJUDGED, Observations, name_series
 from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
@@ -67,10 +68,13 @@ def start_trial(path: str | os.PathLike[str], plan: TrialPlan, *, now: float | N
     rule = plan.rule
     bounds = -math.log(rule.alpha), math.log(rule.beta)
     with open_store(path, write=True) as store, store.transaction():
-        fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan)))
+        flag = store.flag(plan.feature)
+        version = 0 if flag is None else int(flag[1])
+        fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan), flag_version=version))
         row = (plan.feature, *bounds, plan.least, rule.effect, fixed, time.time() if now is None else now)
         if not store.trials.add(row):
             raise UsageError(f"a trial of {plan.feature!r} is not over: stop it, or let it decide")
+        store.trials.forget_earlier_sessions(plan.feature)
         return _look(store, find_trial(store, plan.feature))
 
 
@@ -194,7 +198,7 @@ def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
         effect=rule.effect,
         enough=-math.log(rule.alpha),
         futile=-math.log(rule.beta),
-        points=trace_trial(rows, rule),
+        points=trace_trial(rows, rule, now=time.time()),
         transitions=moves,
     )
 
@@ -211,7 +215,7 @@ def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
     row = store.trials.latest(feature)
     if row is None:
         features = {name for _, name, *_ in store.trials.all()}
-        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=str(store.path))
+        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=store.place)
     trial = _to_trial(row, store)
     if running and trial.status != "running":
         raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status}, and not running")
@@ -235,7 +239,7 @@ def _to_trial(row: Row, store: Store) -> Trial:
     try:
         plan = decode_plan(settings)
     except (msgspec.MsgspecError, UsageError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"the plan of a trial cannot be read: {error}", source=str(store.path)) from None
+        raise InputError(f"the plan of a trial cannot be read: {error}", source=store.place) from None
     return Trial(key, feature, number, status, plan, version, looks, started)
 
 
@@ -252,7 +256,7 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
     series = store.trials.values(trial.key)
     seen = Observations.from_series(series)
     row = store.trials.latest_run_of(trial.feature, trial.plan.on_golden_set)
-    corpus = None if row is None else CorpusRun(run=row[0], outcome=row[1], delta=row[2])
+    corpus = None if row is None else CorpusRun(*row)
     logs = read_positions(store, trial.key)
     used = LogUse(
         over=sum(own.over for own in logs.values()),
@@ -260,7 +264,9 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
         unreadable=sum(own.unreadable for own in logs.values()),
         skew=max((own.skew for own in logs.values()), default=0.0),
     )
-    judged = judge_trial(trial.plan, seen, corpus, used if logs else None)
+    version, own = _find_deals(store, trial)
+    deals = (*own, *(deal for position in logs.values() for deal in position.deals))
+    judged = judge_trial(trial.plan, seen, corpus, used if logs else None, deals if version or deals else None)
     samples = seen.tally(trial.plan.measure).n
     return TrialStatus(
         feature=trial.feature,
@@ -277,7 +283,23 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
         conditions=judged.conditions,
         units=dict(seen.units),
         read_out=judged.read_out,
+        flag_version=version,
     )
+
+
+def _find_deals(store: Store, trial: Trial) -> tuple[int, tuple[str, ...]]:
+    """Return the version of the feature's flag, and the changes since the trial started that dealt sessions anew.
+
+    Of a trial that is over, what came after its last look does not count: that was the decision itself.
+    """
+    flag = store.flag(trial.feature)
+    version = 0 if flag is None else int(flag[1])
+    if trial.status in _OVER:
+        (*_, last) = (_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+        version = 0 if last.evidence is None else last.evidence.flag_version
+    if trial.plan.flag_version is None:  # a trial that an older karat started
+        return version, list_deals_since(store, trial.feature, trial.started) if trial.status not in _OVER else ()
+    return version, list_deals(store, trial.feature, trial.plan.flag_version, version)
 
 
 def describe_position(name: str, position: LogPosition) -> TrialLog:
@@ -291,6 +313,7 @@ def describe_position(name: str, position: LogPosition) -> TrialLog:
         mixed=position.mixed,
         before=position.before,
         unreadable=position.unreadable,
+        repeated=position.repeated,
         waiting={
             variant: max(len(own.get(variant, ())) for own in position.waiting.values()) for variant in sorted(waiting)
         },
