@@ -204,6 +204,8 @@ class OnlineImport(Struct, frozen=True, kw_only=True):
     events: int
     repeated: int
     """The records that were there already."""
+    ignored: Mapping[str, int] = {}
+    """Spans that have nothing to do with retrieval, by kind."""
 
 
 class OnlineExport(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Spans of tracing tools: read from files and from requests of OTLP, by whichever convention they are written."""
 
-from karat.traces.spans._files import holds_spans, read_spans
+from karat.traces.spans._files import holds_spans, read_spans, read_value, read_values
 from karat.traces.spans._observations import (
     Evaluation,
     list_memory_writes,
@@ -11,7 +11,7 @@ from karat.traces.spans._observations import (
     read_score_row,
 )
 from karat.traces.spans._otlp import Batch, Entry, read_json_request, read_message
-from karat.traces.spans._span import Span
+from karat.traces.spans._span import Span, parse_text, read_iso
 from karat.traces.spans._steps import (
     DOCUMENT_IDS,
     OWN,
@@ -43,8 +43,10 @@ __all__ = [
     "find_user",
     "holds_spans",
     "list_memory_writes",
+    "parse_text",
     "read_answer",
     "read_evaluations",
+    "read_iso",
     "read_json_request",
     "read_log_evaluation",
     "read_message",
@@ -52,4 +54,6 @@ __all__ = [
     "read_score_row",
     "read_spans",
     "read_step",
+    "read_value",
+    "read_values",
 ]

@@ -11,28 +11,32 @@ from karat.files import BOM, decode, parse_json
 from karat.traces.spans._otlp import list_json_spans, read_json_span
 from karat.traces.spans._span import Span, flatten, parse_text, read_iso, read_nanoseconds
 
+_FRAME_TRACE = "context.trace_id"
+
 
 def holds_spans(record: Mapping[str, Any]) -> bool:
     """Return whether the first record of a file is one that a tracing tool exports."""
     if record.keys() & {"resourceSpans", "resource_spans", "observations"}:
         return True
     data = record.get("data")
-    if isinstance(data, list):  # a page of Langfuse's API
-        return bool(data) and isinstance(data[0], dict) and "traceId" in data[0]
+    if isinstance(data, list):  # a page of Langfuse's API, or of Phoenix's
+        return bool(data) and isinstance(data[0], dict) and ("traceId" in data[0] or "context" in data[0])
     if "info" in record and isinstance(data, dict):
         return "spans" in data
-    if "traceId" in record and record.keys() & {"startTime", "parentObservationId"}:
+    if _FRAME_TRACE in record or ("traceId" in record and record.keys() & {"startTime", "parentObservationId"}):
         return True
     return isinstance(record.get("context"), dict) and "attributes" in record and "trace_id" in record["context"]
 
 
 def read_spans(lines: Iterable[bytes], source: str) -> Iterator[Span]:
     """Yield the spans of a file: one JSON value, a list of them, or one on each line, which is read as it comes."""
-    for value in _read_values(iter(lines), source):
-        yield from _read_value(value, source)
+    for value in read_values(lines, source):
+        yield from read_value(value, source)
 
 
-def _read_values(lines: Iterator[bytes], source: str) -> Iterator[object]:
+def read_values(lines: Iterable[bytes], source: str) -> Iterator[object]:
+    """Yield the JSON values of a file: one over several lines, or one on each."""
+    lines = iter(lines)
     first = next(lines, b"").removeprefix(BOM)
     try:
         value = parse_json(decode(first, source), source, 1)
@@ -50,31 +54,45 @@ def _read_values(lines: Iterator[bytes], source: str) -> Iterator[object]:
                 raise InputError(error.what, source=source, line=number, hint=error.hint) from None
 
 
-def _read_value(value: Any, source: str) -> Iterator[Span]:
+def read_value(value: Any, source: str) -> Iterator[Span]:
+    """Yield the spans of a value that a tracing tool wrote."""
     if isinstance(value, list):
         for item in value:
-            yield from _read_value(item, source)
+            yield from read_value(item, source)
         return
     if not isinstance(value, dict):
         raise InputError("holds something that is not a span", source=source)
     try:
-        if groups := value.get("resourceSpans", value.get("resource_spans")):
+        if (groups := value.get("resourceSpans", value.get("resource_spans"))) is not None:
             yield from (read_json_span(*part) for part in list_json_spans(groups))
         elif "info" in value and "data" in value:
             yield from _read_mlflow_trace(value)
         elif "observations" in value:
-            session = value.get("sessionId") or ""
-            yield from (_read_langfuse(item, session) for item in value["observations"])
+            yield from (_read_langfuse(item, value) for item in value["observations"])
         elif isinstance(value.get("data"), list):
-            yield from (_read_langfuse(item) for item in value["data"])
+            for item in value["data"]:
+                yield from read_value(item, source)
         elif "traceId" in value and "startTime" in value:
-            yield _read_langfuse(value)
+            yield _read_langfuse(value, {})
+        elif _FRAME_TRACE in value:
+            yield _read_sdk(_unfold(value))
         else:
             yield _read_sdk(value)
     except RecursionError:
         raise InputError("holds a span that is nested too deep", source=source) from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"holds a span that cannot be read: {shorten(repr(error))[1:-1]}", source=source) from None
+
+
+def _unfold(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of Phoenix's data frame as its JSON has it; what is missing in a row is left out."""
+    prefix = "attributes."
+    known = {name: value for name, value in row.items() if value is not None and value != ""}
+    return {
+        **known,
+        "context": {"trace_id": row[_FRAME_TRACE], "span_id": row.get("context.span_id", "")},
+        "attributes": {name.removeprefix(prefix): value for name, value in known.items() if name.startswith(prefix)},
+    }
 
 
 def _read_sdk(value: Mapping[str, Any]) -> Span:
@@ -122,9 +140,11 @@ def _read_mlflow(value: Mapping[str, Any], session: str) -> Span:
     )
 
 
-def _read_langfuse(value: Mapping[str, Any], session: str = "") -> Span:
+def _read_langfuse(value: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
+    """Read an observation, of a trace if that is known."""
+    metadata = parse_text(value.get("metadata"))
     return Span(
-        trace=str(value.get("traceId", "")),
+        trace=str(value.get("traceId") or trace.get("id") or ""),
         id=str(value.get("id") or ""),
         parent=str(value.get("parentObservationId") or ""),
         name=str(value.get("name") or ""),
@@ -134,8 +154,9 @@ def _read_langfuse(value: Mapping[str, Any], session: str = "") -> Span:
             "langfuse.observation.type": str(value.get("type", "")),
             "langfuse.observation.input": value.get("input"),
             "langfuse.observation.output": value.get("output"),
-            "session.id": value.get("sessionId") or session,
-            **flatten(value["metadata"] if isinstance(value.get("metadata"), dict) else {}),
+            "session.id": value.get("sessionId") or trace.get("sessionId") or "",
+            "user.id": value.get("userId") or trace.get("userId") or "",
+            **flatten(metadata if isinstance(metadata, dict) else {}),
         },
         error=str(value.get("statusMessage") or "failed") if value.get("level") == "ERROR" else "",
     )

@@ -79,6 +79,8 @@ def read_nanoseconds(value: Any) -> int:
 def read_iso(value: Any) -> int:
     if not value:
         return 0
-    time = datetime.fromisoformat(str(value))
+    if isinstance(value, int) and not isinstance(value, bool):  # a data frame writes milliseconds
+        return read_nanoseconds(value * 1_000_000)
+    time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
     return (time - _EPOCH) // _MICROSECOND * 1000
