@@ -237,7 +237,7 @@ def bomb() -> bytes:
         (400, "malformed", b"[" * 100_000, {"kind": JSON}),
         (400, "malformed", nested(60), {}),
         (400, "malformed", b"no gzip", {"Content_Encoding": "gzip"}),
-        (400, "malformed", gzip.compress(b"cut off")[:-9], {"Content_Encoding": "gzip"}),
+        (400, "malformed", gzip.compress(b"cut off", mtime=0)[:-9], {"Content_Encoding": "gzip"}),
         (404, "path", b"", {"path": "/v1/nothing"}),
         (404, "path", b"", {"method": "GET", "path": "/"}),
         (405, "method", b"", {"method": "GET"}),
