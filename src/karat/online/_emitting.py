@@ -25,8 +25,6 @@ _LABELS = {5: "karat.intent", 6: "karat.mode", 7: "karat.tool", 22: "karat.build
 _hits = msgspec.json.Decoder(list[tuple[Any, ...]]).decode
 _texts = msgspec.json.Decoder(dict[str, str]).decode
 _CHUNK = 6
-_RECEIVED = "otel-"
-"""How the ids of queries begin that came as spans: whoever sent those has them, and could be sent them for ever."""
 
 
 @contextmanager
@@ -39,11 +37,13 @@ def emitting(config: TelemetryConfig | None, say: Callable[[str], None]) -> Iter
     if destination is None:
         yield None
         return
+    from karat.online._received import RECEIVED
     from karat.telemetry import LiveSending
 
     sending = LiveSending(destination, make_reader(content=destination.content), say)
     try:
-        yield lambda rows: sending.put([row for row in rows if not row[_ID].startswith(_RECEIVED)])
+        # What came as a span, a collector has already; a receiver that sends to itself would never end.
+        yield lambda rows: sending.put([row for row in rows if not row[_ID].startswith(RECEIVED)])
     finally:
         if note := sending.close():
             say(note)
