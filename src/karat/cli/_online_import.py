@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 
 @click.command("import", short_help="Read queries and events of UBI into a store.")
@@ -29,7 +30,12 @@ def command(store: str, files: tuple[str, ...], keep_ids: bool, no_redact: bool,
     if as_json:
         emit(to_json(document))
         return
-    lines = [f"{document.queries:,} queries and {document.events:,} events are new in {escaped(store)}"]
+    lines = [
+        (
+            f"{count_things(document.queries, 'query', 'queries')} and "
+            f"{count_things(document.events, 'event is', 'events are')} new in {escaped(store)}"
+        )
+    ]
     if document.repeated:
-        lines.append(f"{document.repeated:,} records were there already")
+        lines.append(f"{count_things(document.repeated, 'record was', 'records were')} there already")
     emit("\n".join(lines))
