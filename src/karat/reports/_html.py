@@ -186,6 +186,8 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
         yield "Operations", operations
     if floor := describe_floor(document):
         yield "Lexical floor", floor
+    if run.id:
+        yield "Run", run.id
     yield "Report of", document.created
 
 
