@@ -104,7 +104,8 @@ def list_received(received: OnlineReceived) -> list[str]:
     lines += [f"received {count:,} {what}" for what, count in facts.items() if count]
     if received.early:
         lines.append(
-            f"received {count_things(received.early, 'trace was', 'traces were')} written before all of its spans were there: too many waited"
+            f"received {count_things(received.early, 'trace was', 'traces were')} written before being complete: "
+            "too many waited"
         )
     if received.unlinked:
         lines.append(f"received {count_things(received.unlinked, 'event')} whose query is not known")
