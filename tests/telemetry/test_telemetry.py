@@ -349,3 +349,48 @@ def test_without_the_extra_a_note_says_how_to_install_it(monkeypatch: pytest.Mon
         assert "needs karat's extra otel" in send_run(RUN, destination).finish()
     broken = replace(RUN, begun=float("nan"))
     assert "ValueError" in send_run(broken, destination).finish()
+
+
+def test_names_limits_and_samplers_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service has the name that OpenTelemetry's variables give it, and long texts are cut as they say."""
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "house")
+    monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "4")
+    with collecting() as other:
+        assert send(other, content=True) == ""
+    (resource,) = {request.resource_spans[0].resource.SerializeToString() for request in other.got["/v1/traces"]}
+    assert b"house" in resource
+    texts = {attributes(span).get("gen_ai.retrieval.query.text") for span in other.spans}
+    assert texts == {"Is t", "When", None}
+
+
+def test_a_trace_that_is_not_sampled_has_no_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log records and metrics are sent all the same: they are no part of a trace."""
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    with collecting() as other:
+        assert send(other) == ""
+    assert other.spans == []
+    assert len(other.logs) == 7
+    assert other.metrics["karat.evaluations_total"].sum.data_points[0].as_int == 1
+
+
+def test_texts_that_are_not_unicode_are_sent_with_question_marks() -> None:
+    """Half of a surrogate pair, which UTF-8 does not have, costs neither the span nor the others of its batch."""
+    half = replace(RUN.queries[0], query="q\ud800", error="b\udfffm")
+    with collecting() as other:
+        assert send(other, replace(RUN, golden="h\ud800", queries=(half,))) == ""
+    assert [span.name for span in other.spans] == [
+        "retrieval h?",
+        "evaluator.EvaluateQuery",
+        "evaluator.EvaluateDataset",
+    ]
+    assert (attributes(other.spans[1])["query_id"], other.spans[1].status.message) == ("q?", "b?m")
+
+
+def test_a_run_has_the_same_trace_whenever_it_is_sent() -> None:
+    """The ids follow from its id and when it began; without that they are by chance, and never the same."""
+    with collecting() as other:
+        for seed in ("mine 2026", "mine 2026", "mine 2025", "", ""):
+            assert send(other, replace(RUN, seed=seed)) == ""
+    roots = [span.trace_id for span in other.spans if span.name == "evaluator.EvaluateDataset"]
+    assert roots[0] == roots[1]
+    assert len(set(roots)) == 4
