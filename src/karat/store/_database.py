@@ -30,7 +30,11 @@ class Database(Protocol):
         ...
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects; only a part of them is in memory at once."""
+        """Yield the rows that a statement selects, which fit into memory."""
+        ...
+
+    def stream(self, statement: str, *values: Any) -> Iterator[Row]:
+        """Yield rows as they are needed: all queries of a year do not fit."""
         ...
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _VERSION = FIRST + len(MIGRATIONS) - 1
+_BUSY, _READERS = 60_000, 500  # milliseconds to wait for another writer, and for readers, who may stay for long
 _PIECE = 2000  # rows that a reader holds at once
 _DAY = 86400
 _MARK, _ESCAPED = "\ufdd0", re.compile("\ufdd0(.)", re.DOTALL)
@@ -109,17 +110,19 @@ class PostgresDatabase:
             return cursor.rowcount
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects; in a transaction they come in pieces."""
+        """Yield the rows that a statement selects, which fit into memory."""
+        with _explain(self._address):
+            cursor = self._connection.execute(_number(statement), [_adapt(value) for value in values])
+        return map(_restore, cursor)
+
+    def stream(self, statement: str, *values: Any) -> Iterator[Row]:
+        """Yield rows in pieces, which PostgreSQL does within a transaction."""
         import psycopg
 
-        adapted = [_adapt(value) for value in values]
-        with _explain(self._address):
-            if self._connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-                yield from map(_restore, self._connection.execute(_number(statement), adapted))
-                return
+        with _explain(self._address), self._connection.transaction():
             with psycopg.RawServerCursor(self._connection, f"rows_{next(self._names)}") as cursor:
                 cursor.itersize = _PIECE
-                cursor.execute(_number(statement), adapted)
+                cursor.execute(_number(statement), [_adapt(value) for value in values])
                 yield from map(_restore, cursor)
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
@@ -191,9 +194,17 @@ class PostgresDatabase:
 
     def compact(self) -> bool:
         """Rewrite the tables without a byte of what was deleted; what PostgreSQL wrote elsewhere stays there."""
+        import psycopg
+
         with _explain(self._address):
-            for table in (*RECORDS, "judgments", "damages"):
-                self._connection.execute(f"vacuum (full) {table}")
+            self._connection.execute(f"set lock_timeout = {_READERS}")
+            try:
+                for table in (*RECORDS, "judgments", "damages"):
+                    self._connection.execute(f"vacuum (full) {table}")
+            except psycopg.errors.LockNotAvailable:
+                return False
+            finally:
+                self._connection.execute(f"set lock_timeout = {_BUSY}")
         return True
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -211,7 +222,7 @@ def open_postgres(text: str, *, write: bool, make: bool) -> PostgresDatabase:
     """Open a store at an address. A reader sees it as it is now, as long as it is open."""
     address = parse_address(text)
     psycopg = require_package("psycopg", purpose="a store in PostgreSQL", extra="postgres")
-    options = f"-c search_path={address.schema},pg_temp -c lock_timeout=60s -c client_encoding=UTF8"
+    options = f"-c search_path={address.schema},pg_temp -c lock_timeout={_BUSY} -c client_encoding=UTF8"
     settings = {"connect_timeout": "10", "application_name": "karat"} | address.parameters
     with _explain(address):
         connection = psycopg.connect(

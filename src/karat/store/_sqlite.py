@@ -76,10 +76,12 @@ class SqliteDatabase:
         return self._connection.executemany(statement, rows).rowcount
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects."""
+        """Yield the rows that a statement selects, as they are needed."""
         with _explain(self._path):
             for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
                 yield row
+
+    stream = rows
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
