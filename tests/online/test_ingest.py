@@ -260,6 +260,7 @@ def test_a_page_of_the_store_is_corrupt(tmp_path: Path) -> None:
     assert len(frames(segment(path))) == 2
 
 
+@pytest.mark.usefixtures("steps_are_taken")
 @pytest.mark.parametrize("pages", [10, 60], ids=["when it is made", "when records come"])
 def test_a_disk_that_is_full_for_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
     """The message says so. What cannot be written is undone as a whole: the next ingester begins where it began."""

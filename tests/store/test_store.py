@@ -11,7 +11,9 @@ import pytest
 
 from karat.core import InputError, SystemFailed
 from karat.store import Store, _sqlite, _statements, open_store
+from new_stores import copy_new_stores
 
+pytestmark = pytest.mark.usefixtures("steps_are_taken")
 COLUMNS = {
     "eval_queries": "id query_id query intent mode session_id tool_name result_ids result_count channel_contributions "
     "total_latency_ms fusion_weights quality_proxy_score trace_id created_at is_eval_corpus eval_category",
@@ -93,6 +95,24 @@ def test_a_transaction_is_whole_or_nothing(path: Path) -> None:
             fail(store)
         assert store.summary("queries")[0] == 1
         assert store.positions() == {}
+
+
+def test_the_new_stores_of_other_tests_are_like_those_that_took_the_steps(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies have the same tables, settings and mode, and each has an id of its own."""
+    tables, ids, settings = [], [], []
+    copy_new_stores(tmp_path, monkeypatch)
+    for name in ("karat.db", "one.db", "two.db"):
+        with open_store(tmp_path / name, write=True) as store:
+            ids.append(store.id)
+            tables.append(list(store._rows("select type, name, tbl_name, sql from sqlite_master")))
+            pragmas = ("user_version", "page_size", "journal_mode", "encoding", "auto_vacuum")
+            settings.append([list(store._rows(f"pragma {pragma}")) for pragma in pragmas])
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert tables[0] == tables[1] == tables[2]
+    assert settings[0] == settings[1] == settings[2]
+    assert len(set(ids)) == 3
 
 
 def test_a_reader_cannot_write(path: Path) -> None:

@@ -16,6 +16,7 @@ from karat.store import INDEXED_PARTS, PARTS, Store, _statements, open_store
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import find_part
 
+pytestmark = pytest.mark.usefixtures("steps_are_taken")
 HOUR = 3600.0
 
 

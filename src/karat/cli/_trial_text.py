@@ -145,7 +145,8 @@ def list_text(document: TrialList) -> str:
 
 
 def _row(measure: TrialMeasure) -> list[str]:
-    name = escaped(measure.measure) + (" (guardrail)" if measure.guardrail else "")
+    which = f"{escaped(measure.treatment)}: " if measure.treatment else ""
+    name = which + escaped(measure.measure) + (" (guardrail)" if measure.guardrail else "")
     mean = "-" if measure.mean is None else f"{measure.mean:+.4f}"
     interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
     return [name, f"{measure.n:,}", mean, interval, _odds(measure.log_better), _odds(measure.log_worse)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
+from karat.online._emitting import Emit
 from karat.online._paths import Paths, find_paths
 from karat.online._plain_rows import read_plain
 from karat.online._records import LoggedQuery
@@ -68,11 +69,18 @@ class Ingested:
         )
 
 
-def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False, keep: float = KEEP_SECONDS) -> Ingested:
+def ingest(
+    path: str | os.PathLike[str] = "karat.db",
+    *,
+    wait: bool = False,
+    keep: float = KEEP_SECONDS,
+    emit: Emit | None = None,
+) -> Ingested:
     """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it.
 
     A path at which there is neither a store nor a journal is refused. Segments that a server has are still kept for so
-    many seconds: if it comes back from an older copy, what that does not have is brought there again.
+    many seconds: if it comes back from an older copy, what that does not have is brought there again. ``emit`` gets the
+    rows of queries once they are stored.
     """
     paths = find_paths(path)
     paths.require_log()
@@ -83,7 +91,7 @@ def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False, kee
         if not locked:
             return Ingested(busy=True)
         with open_store(paths.store, write=True) as store:
-            return ingest_locked(paths, store, keep)
+            return ingest_locked(paths, store, keep, emit)
 
 
 @contextmanager
@@ -103,7 +111,7 @@ def lock_ingester(paths: Paths, *, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def ingest_locked(paths: Paths, store: Store, keep: float = KEEP_SECONDS) -> Ingested:
+def ingest_locked(paths: Paths, store: Store, keep: float = KEEP_SECONDS, emit: Emit | None = None) -> Ingested:
     """Read all segments once; the caller has the lock of the ingester."""
     positions = store.positions()
     if not paths.is_local:
@@ -112,7 +120,7 @@ def ingest_locked(paths: Paths, store: Store, keep: float = KEEP_SECONDS) -> Ing
     total = Ingested()
     for path in names:
         with suppress(FileNotFoundError):
-            total += _Reading(paths, store, path, positions.get(path.name, HEADER)).run()
+            total += _Reading(paths, store, path, positions.get(path.name, HEADER), emit).run()
     gone = positions.keys() - {path.name for path in names} if paths.is_local else _remove_read(paths, keep)
     if gone:
         with store.transaction():
@@ -188,8 +196,8 @@ class _Batch:
 class _Reading:
     """The reading of one segment from where it was left."""
 
-    def __init__(self, paths: Paths, store: Store, path: Path, position: int) -> None:
-        self._paths, self._store, self._path, self._position = paths, store, path, position
+    def __init__(self, paths: Paths, store: Store, path: Path, position: int, emit: Emit | None) -> None:
+        self._paths, self._store, self._path, self._position, self._emit = paths, store, path, position, emit
         self._done = Ingested()
 
     def run(self) -> Ingested:
@@ -252,6 +260,8 @@ class _Reading:
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
+        if self._emit is not None and batch.queries:
+            self._emit(batch.queries)
 
     def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
         """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""

@@ -113,7 +113,7 @@ class _Reading:
         position = LogPosition(
             until=window.until,
             keys=keys,
-            waiting=measuring.blocks.waiting,
+            waiting=measuring.waiting,
             over=before.over + len(evidence),
             late=before.late + self.fates[Fate.LATE],
             mixed=before.mixed + sum(own.mixed for own in evidence),
@@ -168,19 +168,11 @@ class _Reading:
                 yield mark_session(self.task.name, session, (own.record.id for own in first)), evidence
 
 
-def find_variants(plan: TrialPlan) -> tuple[str, str]:
-    """Return the names of the control and the treatment; a log can compare two."""
-    others = [name for name in plan.planned if name != CONTROL]
-    if CONTROL not in plan.planned or len(others) != 1:
-        raise UsageError(f"a log compares {CONTROL!r} with one other variant, and not {', '.join(plan.planned)}")
-    return CONTROL, others[0]
-
-
 def _choose(
     plan: TrialPlan, measures: Sequence[str]
 ) -> tuple[Callable[[Sequence[Any]], Evidence], Callable[[object], bool]]:
     """Return what reads a session, and what tells whether a record of it counts."""
-    control, treatment = find_variants(plan)
+    control, treatment = CONTROL, plan.treatments[0]
     if plan.source == "sessions":
         return lambda records: read_arms(records, plan, measures), lambda record: is_assigned(record, plan)
     if plan.source == "interleaving":

@@ -31,6 +31,7 @@ from karat.online.trials._trial import (
     start_trial,
     stop_trial,
 )
+from karat.online.trials._variants import judge_variants
 
 __all__ = [
     "ASKED_ONCE",
@@ -55,6 +56,7 @@ __all__ = [
     "forget_in_trials",
     "is_behavioural",
     "judge_trial",
+    "judge_variants",
     "list_deals_since",
     "list_trials",
     "look_at_trial",

@@ -46,6 +46,8 @@ class TrialJudgment:
     conditions: tuple[TrialCondition, ...]
     read_out: TrialReadOut | None
     log_better: float
+    treatment: str = ""
+    """Of several treatments the one that graduates, or for which there is most evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ def judge_trial(
     """
     deciding = assess(seen.tally(plan.measure), plan.rule)
     guards = {name: assess(seen.tally(name), plan.rule) for name in plan.guardrails}
-    conditions = (*_check(plan, seen, corpus, deciding, guards), *_check_log(log), *_check_flag(plan, deals))
+    conditions = (*_check(plan, seen, corpus, deciding, guards), *check_log(log), *check_flag(plan, deals))
     decision, reason = _decide(plan, deciding, guards, conditions)
     return TrialJudgment(
         decision=decision,
@@ -153,7 +155,7 @@ def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
     return _condition("corpus", detail, met=met)
 
 
-def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
+def check_log(log: LogUse | None) -> Iterator[TrialCondition]:
     """Yield whether the log was complete when it was read; nothing if no log was."""
     if log is not None:
         detail = f"{log.late:,} of {log.over:,} sessions went on after they were measured"
@@ -165,7 +167,7 @@ def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
         yield _condition("log", detail, met=lost <= _MOST_LATE * log.over and log.skew <= _MOST_SKEW)
 
 
-def _check_flag(plan: TrialPlan, deals: Sequence[str] | None) -> Iterator[TrialCondition]:
+def check_flag(plan: TrialPlan, deals: Sequence[str] | None) -> Iterator[TrialCondition]:
     """Yield whether sessions were dealt in one way; nothing if the flag deals none."""
     if plan.source == "sessions" and deals is not None:
         more = f" and {len(deals) - _SHOWN_DEALS:,} more" if len(deals) > _SHOWN_DEALS else ""

@@ -114,7 +114,8 @@ def add_from_log(
 def _list_counts(plan: TrialPlan, seen: Mapping[int, Observations]) -> Iterable[tuple[str, int, float, int]]:
     for hour, own in seen.items():
         yield from own.series(hour)
-        yield ORIGIN + LOG, 0, 0.0, own.tally(plan.measure).n
+        labels = (plan.label(plan.measure, name) for name in plan.treatments)
+        yield ORIGIN + LOG, 0, 0.0, sum(own.tally(label).n for label in labels)
 
 
 def _find_position(store: Store, trial: int, log: str, started: float) -> tuple[int, LogPosition]:

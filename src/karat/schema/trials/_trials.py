@@ -24,6 +24,8 @@ class TrialMeasure(Struct, frozen=True, kw_only=True):
     log_worse: float
     log_below_effect: float
     decision: str
+    treatment: str = ""
+    """Which of several treatments it is about; empty if there is one."""
 
 
 class TrialCondition(Struct, frozen=True, kw_only=True):
@@ -95,6 +97,8 @@ class TrialStatus(Struct, frozen=True, kw_only=True):
     """How many of the samples are from files, and not from a log: nothing has checked them."""
     logs: tuple[TrialLog, ...] = ()
     """What was taken from logs."""
+    treatment: str = ""
+    """Of several treatments the one that graduates, or for which there is most evidence; empty if there is one."""
     flag_version: int = 0
     """The version of the feature's flag at this look; 0 if it has none."""
 
