@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from store_rows import EVENT, QUERY
 
 from karat.core import InputError, SystemFailed
 from karat.store import Store, _sqlite, _statements, open_store
@@ -31,13 +32,6 @@ COLUMNS = {
     "top_result_changed order_differences mrr_delta ndcg_delta control_latency_ms treatment_latency_ms created_at",
 }
 """The tables that scripts of agent read, and their columns, as agent wrote them down."""
-QUERY = (
-    "q1", 5.25, "wifi?", "s", "u", "fix", "deep", "search",
-    '[["wifi",1,0.5,[],null,"","wifi:chunk:3"],["pool",2,null]]',
-    '{"dense": ["wifi"]}', "{}", '{"dense": 0.5}', None, "[]", "", 12.5, "v1", 1.0, "t", 0.75, "{}", 2,
-    "", "", "", "{}",
-)  # fmt: skip
-EVENT = ("e1", 6.0, "read_after_search", "s", "u", "q1", "wifi", None, None, 1.0, "{}")
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from karat.store._address import has_store, is_address, parse_address
 from karat.store._alerts import AlertTables
 from karat.store._database import Row
+from karat.store._moving import check_store, copy_store
 from karat.store._sessions import Keys, SessionTables
 from karat.store._store import Store, open_store
 from karat.store._traffic_statements import INDEXED_PARTS, PARTS
 from karat.store._trials import TrialTables
 
 __all__ = [
-    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "has_store",
-    "is_address", "open_store", "parse_address",
+    "INDEXED_PARTS", "PARTS", "AlertTables", "Keys", "Row", "SessionTables", "Store", "TrialTables", "check_store",
+    "copy_store", "has_store", "is_address", "open_store", "parse_address",
 ]  # fmt: skip

@@ -60,6 +60,10 @@ class Database(Protocol):
         """Rewrite the store without a byte of what was deleted; return False if a reader still has the old pages."""
         ...
 
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
+        ...
+
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Write rows of another store into a table as they are, numbers of rows included."""
         ...

@@ -63,6 +63,9 @@ _SIZE = """
     select coalesce(sum(pg_relation_size(pg_class.oid)), 0)::bigint from pg_class
     join pg_namespace on pg_namespace.oid = relnamespace where nspname = $1
 """
+_COLUMNS = """
+    select attname from pg_attribute where attrelid = to_regclass(?) and attnum > 0 and not attisdropped order by attnum
+"""
 _NUMBERED = """
     select pg_get_serial_sequence($1, attname), attname from pg_attribute
     where attrelid = to_regclass($1) and attidentity != ''
@@ -119,11 +122,15 @@ class PostgresDatabase:
         """Yield rows in pieces, which PostgreSQL does within a transaction."""
         import psycopg
 
-        with _explain(self._address), self._connection.transaction():
-            with psycopg.RawServerCursor(self._connection, f"rows_{next(self._names)}") as cursor:
-                cursor.itersize = _PIECE
-                cursor.execute(_number(statement), [_adapt(value) for value in values])
-                yield from map(_restore, cursor)
+        name = f"rows_{next(self._names)}"
+        with (
+            _explain(self._address),
+            self._connection.transaction(),
+            psycopg.RawServerCursor(self._connection, name) as cursor,
+        ):
+            cursor.itersize = _PIECE
+            cursor.execute(_number(statement), [_adapt(value) for value in values])
+            yield from map(_restore, cursor)
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
@@ -134,6 +141,7 @@ class PostgresDatabase:
             with self._connection.transaction():
                 return self._insert(table, rows)
         except errors as error:
+            self._days.clear()  # their tables went with the rows
             if refused is None:
                 raise InputError(f"a record cannot be stored: {_first_line(error)}", source=self.place) from None
         added = 0
@@ -142,6 +150,7 @@ class PostgresDatabase:
                 with self._connection.transaction():
                     added += self._insert(table, [row])
             except errors as error:
+                self._days.clear()
                 refused[index] = _first_line(error)
         return added
 
@@ -206,6 +215,10 @@ class PostgresDatabase:
             finally:
                 self._connection.execute(f"set lock_timeout = {_BUSY}")
         return True
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
+        return [name for (name,) in self.rows(_COLUMNS, table)]
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Write rows of another store into a table as they are, numbers of rows included."""

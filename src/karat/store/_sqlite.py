@@ -139,6 +139,10 @@ class SqliteDatabase:
             ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
         return not busy
 
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
+        return [name for _, name, *_ in self.rows(f"pragma table_info({table})")]
+
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Write rows of another store into a table as they are, numbers of rows included."""
         names = ", ".join(f'"{column}"' for column in columns)
