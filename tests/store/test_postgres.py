@@ -11,7 +11,8 @@ import pytest
 from store_rows import EVENT, QUERY, SHADOW
 
 from karat.core import InputError, SystemFailed, UsageError
-from karat.store import Store, check_store, copy_store, open_store, parse_address
+from karat.online import check_store, copy_store
+from karat.store import Store, open_store, parse_address
 from karat.store._moving import TABLES
 from karat.store._postgres_schema import FIRST, MIGRATIONS
 from karat.store._sqlite_schema import MIGRATIONS as SQLITE_MIGRATIONS
@@ -80,13 +81,15 @@ def test_a_copy_there_and_back_is_the_same(address: str, tmp_path: Path) -> None
     first, last = tmp_path / "first.db", tmp_path / "last.db"
     with open_store(first, write=True) as store:
         fill(store)
-    counts = copy_store(first, address)
-    assert copy_store(address, last) == counts
+    counts = dict(copy_store(first, address).rows)
+    assert copy_store(address, last).rows == counts
     before = read_all(first)
     assert {table: len(rows) for table, rows in before.items()} == counts
     assert all(counts[table] for table in TABLES if table not in ("trial_logs", "transitions"))
     assert read_all(address) == before == read_all(last)
-    assert check_store(address) == check_store(last) == (counts, [])
+    for place in (address, last):
+        done = check_store(place)
+        assert (done.rows, done.problems) == (counts, ())
     with open_store(address, write=True) as store, store.transaction():
         assert store.add_queries([QUERY, ("new", *QUERY[1:])]) == 1
         assert store.sessions_by_arrival.last_keys()[0] > 3
@@ -110,8 +113,7 @@ def test_what_is_counted_wrongly_is_told(address: str) -> None:
     with open_store(address, write=True) as store:
         fill(store)
         store._database.execute("update query_traffic set errors = 7")
-    _, problems = check_store(address)
-    assert problems == ["2 hours of queries are counted wrongly"]
+    assert check_store(address).problems == ("2 hours of queries are counted wrongly",)
 
 
 def list_partitions(store: Store) -> set[str]:

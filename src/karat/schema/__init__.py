@@ -157,6 +157,7 @@ if TYPE_CHECKING:
         ShownQuery,
     )
     from karat.schema._scores import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
+    from karat.schema._store import StoreCheck, StoreCopy, StoreMigration
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -357,6 +358,9 @@ __all__ = [
     "StartReport",
     "StartedFile",
     "Status",
+    "StoreCheck",
+    "StoreCopy",
+    "StoreMigration",
     "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",

@@ -14,6 +14,8 @@ class Database(Protocol):
 
     place: str
     """What messages call it: the path of a file, or an address, which holds no secret."""
+    version: int
+    """How many steps its tables have taken: that of this karat, since others are refused."""
     hint: str
     """What stands behind ``queries`` where its index of origins has to be used."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from itertools import islice
 
 from karat.core import InputError, SystemFailed
 from karat.store import _traffic_statements as traffic
 from karat.store._database import Database, Row
-from karat.store._store import Store, open_store
+from karat.store._store import Store
 
 _PIECE = 2000  # rows that are copied at once
 TABLES = {
@@ -43,17 +42,16 @@ TABLES = {
 _OWN = {"stores"}  # a new store has a row in it
 
 
-def check_store(path: str | os.PathLike[str]) -> tuple[dict[str, int], list[str]]:
+def check_store(store: Store) -> tuple[dict[str, int], list[str]]:
     """Return how many rows each table of a store has, and what is wrong with it."""
-    with open_store(path) as store:
-        database = store._database
-        problems = [f"the database says: {text}" for text in database.find_damage()]
-        problems += _check_traffic(database)
-        for table in ("queries", "events"):
-            ((count,),) = database.rows(f"select count(*) - count(distinct id) from {table}")  # noqa: S608 (ours)
-            if count:
-                problems.append(f"{count:,} rows of {table} have the id of another one")
-        return {table: _count(database, table) for table in TABLES}, problems
+    database = store._database
+    problems = [f"the database says: {text}" for text in database.find_damage()]
+    problems += _check_traffic(database)
+    for table in ("queries", "events"):
+        ((count,),) = database.rows(f"select count(*) - count(distinct id) from {table}")  # noqa: S608 (ours)
+        if count:
+            problems.append(f"{count:,} rows of {table} have the id of another one")
+    return {table: _count(database, table) for table in TABLES}, problems
 
 
 def _check_traffic(database: Database) -> Iterator[str]:
@@ -79,38 +77,35 @@ def _are_close(row: Row | None, other: Row | None) -> bool:
     )
 
 
-def copy_store(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> dict[str, int]:
+def copy_store(old: Store, new: Store) -> dict[str, int]:
     """Copy all tables of a store into one that has no rows yet; return how many rows each has.
 
-    The copy is read again and compared, and there is no copy at all if it differs. It has the id of the store, so that
-    trials go on where they were: use one of the two from then on.
+    The copy is read again and compared, and there is no copy at all if it differs.
     """
-    with open_store(source) as old, open_store(target, write=True) as new:
-        if old.place == new.place:
-            raise InputError("is the store that is copied", source=new.place)
-        with new.transaction():
-            return _copy(old, new)
+    if old.place == new.place:
+        raise InputError("is the store that is copied", source=new.place)
+    with new.transaction():
+        return _copy(old._database, new._database)
 
 
-def _copy(old: Store, new: Store) -> dict[str, int]:
-    database = new._database
-    full = [table for table in TABLES if table not in _OWN and _count(database, table)]
+def _copy(old: Database, new: Database) -> dict[str, int]:
+    full = [table for table in TABLES if table not in _OWN and _count(new, table)]
     if full:
         hint = "name a file, or a schema, that is not there yet"
         raise InputError(f"has rows in {full[0]}; a copy needs an empty store", source=new.place, hint=hint)
     for table in _OWN:
-        database.execute(f"delete from {table}")  # noqa: S608 (ours)
+        new.execute(f"delete from {table}")  # noqa: S608 (ours)
     counts = {}
     for table in TABLES:
-        columns = old._database.columns(table)
-        if set(columns) != set(database.columns(table)):
+        columns = old.columns(table)
+        if set(columns) != set(new.columns(table)):
             raise SystemFailed(f"{new.place}: the columns of {table} are others")
-        rows = _read(old._database, table, columns)
+        rows = _read(old, table, columns)
         counts[table] = 0
         while piece := list(islice(rows, _PIECE)):
-            database.fill(table, columns, piece)
+            new.fill(table, columns, piece)
             counts[table] += len(piece)
-        if _digest(old._database, table, columns) != _digest(database, table, columns):
+        if _digest(old, table, columns) != _digest(new, table, columns):
             raise SystemFailed(f"{new.place}: what was copied into {table} is not what was read; nothing was kept")
     return counts
 

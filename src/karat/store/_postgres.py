@@ -76,6 +76,7 @@ class PostgresDatabase:
     """An open connection; see :class:`karat.store._database.Database`."""
 
     hint = ""
+    version = _VERSION
 
     def __init__(self, address: Address, connection: psycopg.Connection[Row]) -> None:
         self.place, self._address, self._connection = address.text, address, connection

@@ -46,6 +46,7 @@ class SqliteDatabase:
     """An open file of SQLite; see :class:`karat.store._database.Database`."""
 
     hint = " indexed by queries_by_origin"
+    version = len(MIGRATIONS)
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.place, self._path, self._connection = str(path), path, connection

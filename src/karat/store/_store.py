@@ -30,6 +30,11 @@ class Store:
         """What messages call the store: the path of a file, or an address."""
         return self._database.place
 
+    @property
+    def version(self) -> int:
+        """How many steps the tables of the store have taken."""
+        return self._database.version
+
     def __enter__(self) -> Store:
         return self
 
