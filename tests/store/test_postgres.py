@@ -229,10 +229,10 @@ def test_texts_of_any_kind_come_back(address: str, seed: int) -> None:
 
 @pytest.fixture
 def roles(address: str) -> tuple[str, str]:
-    """Addresses of a writer and of a reader, with the rights that docs/postgresql.md lists."""
+    """Addresses of a writer and of a reader, with the rights that docs/store.md lists."""
     open_store(address, write=True).close()
     schema = parse_address(address).schema
-    page = Path(__file__).parents[2] / "docs" / "postgresql.md"
+    page = Path(__file__).parents[2] / "docs" / "store.md"
     sql = page.read_text().split("```sql\n")[1].split("```")[0]
     names = {"karat_writer": f"writer_{schema}", "karat_reader": f"reader_{schema}"}
     for name, own in names.items():

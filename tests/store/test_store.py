@@ -91,6 +91,7 @@ def test_a_transaction_is_whole_or_nothing(path: Path) -> None:
         assert store.positions() == {}
 
 
+@pytest.mark.sqlite
 def test_the_new_stores_of_other_tests_are_like_those_that_took_the_steps(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from karat.online._hit_rows import to_text
 from karat.online._ingest import ingest_locked, lock_ingester
 from karat.online._paths import Paths, find_paths
 from karat.online._privacy import KEY_VARIABLE, count_other_keys, hash_id, parse_key, read_key
+from karat.online._received import forget_received
 from karat.online._segment import HEADER, SUFFIX, Broken, erase, is_erased, read_frames
 from karat.schema import OnlineForgetting
 from karat.store import Store, open_store
@@ -29,6 +30,8 @@ def forget(
     key: str | None = None,
 ) -> OnlineForgetting:
     """Remove all records of a session, or of a user: from the store, its free pages, the journal and the archive.
+
+    Spans that were received and wait go, too.
 
     With a user go all their sessions. The ids are those that the host gave; they are hashed with ``key``, or with the
     key of the log. What a golden set took over is not touched: it is the user's file.
@@ -57,6 +60,7 @@ def forget(
             rows += sum(store.forget_query(query) for query in traces.queries)
             forget_in_trials(store, (value for name, value in traces.ids if name == "session"))
         frames, unread = _erase_all(paths, traces)
+        frames += forget_received(paths.base, traces.ids)
         archived = archive.forget(traces.covers_row)
         if not fits and not rows and not frames and not archived:
             raise _explain_key(path, known)

@@ -13,6 +13,7 @@ import msgspec
 from karat.core import InputError, SystemFailed
 from karat.online._drafts import decode_draft
 from karat.online._paths import Paths, find_paths
+from karat.online._received import RECEIVED, read_received
 from karat.online._rollouts import list_rollouts
 from karat.online._segment import (
     HEADER,
@@ -81,6 +82,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         acknowledged=acknowledged,
         acknowledgements=() if store is None else _list_acknowledgements(store),
         free=_find_free(paths.base),
+        received=read_received(paths.base),
         **({} if store is None else list_rollouts(store)),
     )
 
@@ -192,9 +194,13 @@ def _read_segment(
 
 
 def _find_written(payload: bytes) -> list[float]:
-    """Return when a record was written, by its id; nothing for one that cannot be read."""
+    """Return when a record was written, by its id; nothing for one that cannot be read.
+
+    The id of a span that was received has no time: then it is when the span began, which was before.
+    """
     try:
-        return [find_time(decode_draft(payload).id)]
+        draft = decode_draft(payload)
+        return [draft.time if draft.id.startswith(RECEIVED) else find_time(draft.id)]
     except (msgspec.MsgspecError, ValueError):
         return []
 

@@ -371,7 +371,7 @@ def _explain(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        hint = "connect by a role that may: docs/postgresql.md lists what each needs"
+        hint = "connect by a role that may: docs/store.md lists what each needs"
         raise InputError(f"the role may not do this: {_first_line(error)}", source=address.text, hint=hint) from None
     except psycopg.OperationalError as error:
         problem = f"cannot be used: {_first_line(error)}; what is in the journal stays there"

@@ -58,7 +58,7 @@ class SqliteDatabase:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Do all of a block, or nothing of it; nobody else writes meanwhile."""
-        with _explain(self._path):
+        with explain(self._path):
             self._connection.execute("begin immediate")
             try:
                 yield
@@ -78,7 +78,7 @@ class SqliteDatabase:
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
         """Yield the rows that a statement selects, as they are needed."""
-        with _explain(self._path):
+        with explain(self._path):
             for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
                 yield row
 
@@ -134,7 +134,7 @@ class SqliteDatabase:
 
     def compact(self) -> bool:
         """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
-        with _explain(self._path):
+        with explain(self._path):
             self._connection.execute("vacuum")
             self._connection.execute(f"pragma busy_timeout = {_READERS}")
             ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
@@ -154,7 +154,7 @@ class SqliteDatabase:
 def open_sqlite(path: str | os.PathLike[str], *, write: bool, make: bool) -> SqliteDatabase:
     """Open a store in a file."""
     place = Path(path)
-    with _explain(place):
+    with explain(place):
         if not (write and make) and not place.is_file():
             hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
             raise InputError("no such store", source=str(path), hint=hint)
@@ -217,7 +217,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _explain(path: Path) -> Iterator[None]:
+def explain(path: Path) -> Iterator[None]:
     """Raise errors of the database and the disk as errors of karat."""
     try:
         yield
