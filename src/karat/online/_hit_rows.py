@@ -24,7 +24,7 @@ class NotHits(Exception):
 
 
 def are_plain(hits: Sequence[Any]) -> bool:
-    """Return whether all hits are short ids, or pairs of one and a score, as nearly always: in one walk, with no call."""
+    """Return whether all hits are short ids, or pairs of one and a score, as nearly always: one walk, no call."""
     for hit in hits:
         if type(hit) is tuple and hit:
             hit = hit[0]

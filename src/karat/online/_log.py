@@ -286,10 +286,10 @@ class Log:
     def _hide(self, draft: Draft, plain: bool) -> None:
         """Take out of a draft what must not be written."""
         session, user = draft.session, draft.user
-        if session is not None and (id := session if type(session) is str else to_text(session)):
-            draft.session = self._hash_session(id)
-        if user is not None and (id := user if type(user) is str else to_text(user)):
-            draft.user = self._hash_user(id)
+        if session is not None and (name := session if type(session) is str else to_text(session)):
+            draft.session = self._hash_session(name)
+        if user is not None and (name := user if type(user) is str else to_text(user)):
+            draft.user = self._hash_user(name)
         self._names.hide(draft, plain=plain)
         if type(draft) is not QueryDraft:
             room = Room(LARGEST)
