@@ -157,9 +157,9 @@ def test_hashes_that_are_remembered_are_the_same() -> None:
         assert hash_session(session) == hash_session(session) == hash_id(key, "session", session) == expected
     known = hash_session.__self__  # type: ignore[attr-defined]
     assert max(map(len, known)) <= LONGEST_ID
-    for number in range(10_000):
+    for number in range(1000):
         hash_session(str(number))
-    assert len(known) <= 4096
+    assert len(known) <= 256
     assert hash_session("s1") == blake2b(b"s1", digest_size=16, key=key, person=b"session").hexdigest()
 
 

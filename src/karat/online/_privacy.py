@@ -18,7 +18,7 @@ from karat.online._plain import Room, to_plain
 KEY_VARIABLE = "KARAT_ONLINE_KEY"
 _LEAST_KEY = 16
 _HASH_BYTES = 16
-_KNOWN_IDS, _LONGEST_KNOWN = 4096, 256
+_KNOWN_IDS, _LONGEST_KNOWN = 256, 256
 _LEAST_LONG, _MOST_LONG = 10**12, 10**19  # numbers of 13 to 19 digits
 
 
