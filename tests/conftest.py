@@ -17,8 +17,10 @@ import karat.cli
 from browsers import browser as browser
 from clocks import Clock
 from dealing import deal
+from karat.store import _sqlite
 from karat.systems.embed import Granite
 from kept_vectors import find_kept, keep, lay_out
+from new_stores import MAKE_OWN, copy_new_stores
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,6 +104,20 @@ def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     lay_out(kept, cache)
     yield folder
     keep(cache, kept, Granite.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def new_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new store is a copy of one that has taken all steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        copy_new_stores(tmp_path_factory.mktemp("new-stores"), patch)
+        yield
+
+
+@pytest.fixture
+def steps_are_taken(monkeypatch: pytest.MonkeyPatch, new_stores: None) -> None:
+    """A new store takes all steps, and is no copy of one that has taken them."""
+    monkeypatch.setattr(_sqlite, "make_own", MAKE_OWN)
 
 
 @pytest.fixture

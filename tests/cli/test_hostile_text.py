@@ -220,6 +220,7 @@ LINES = [
     ["online", "forget", "##[live].db", "--session", hostile(0)],
     ["online", "export", "##[live].db", "##[out]"],
     ["online", "import", "##[new].db", "run.txt"],
+    ["online", "receive", "##[new].db", "--host", "##[add-mask]x"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
     ["online", "watch", "##[kept].db", "--project", "set", "--html", "##[watch].html"],

@@ -93,6 +93,9 @@ def test_the_benchmark_of_shadows_runs(bench: Bench) -> None:
     printed = bench("shadow")
     assert "| the control alone | one after the other |" in printed
     assert "| sampled, the queue is full | one a millisecond |" in printed  # how much, a busy machine decides
+    faults = {line.split(" |")[0] for line in printed.partition("fault of the treatment")[2].splitlines()[2:]}
+    assert {"| it hangs", "| it raises SystemExit", "| it computes in Python", "| the store is locked"} <= faults
+    assert len(faults - {""}) == 10
 
 
 def test_the_flags_benchmark_runs(bench: Bench) -> None:

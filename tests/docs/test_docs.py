@@ -152,6 +152,13 @@ def write_python(path: Path, ready: Path, warm: Warm) -> None:
     path.chmod(0o755)
 
 
+def test_shell_blocks_run_the_launcher_of_the_clone() -> None:
+    """``./karat`` everywhere: it needs no installation, and a line that was copied from any page runs."""
+    bare = re.compile(r"(?:^|[|&;(] *)karat [a-z-]", re.MULTILINE)
+    pages = {page.relative_to(ROOT) for page in PAGES for block in code(page, "sh") if bare.search(block.text)}
+    assert pages == set()
+
+
 @pytest.mark.parametrize("page", with_code("sh"))
 def test_every_shell_block_runs_and_prints_what_the_page_says(
     page: Path, copy: Path, environment: dict[str, str]

@@ -166,6 +166,26 @@ def test_only_what_a_person_has_looked_at_gets_into_the_set(tmp_path: Path) -> N
         golden.merge(golden.read(binary), files)
 
 
+def test_a_grade_that_a_person_left_empty_is_no_judgment(tmp_path: Path) -> None:
+    """Behaviour proposes grades for two documents; somebody judged another one: neither proposal gets into the set."""
+    sessions = [visit(f"s{n}", "wifi", documents="abc", useful=("a", "b")) for n in range(3)]
+    result = harvest(sessions, GOLD)
+    result.write(tmp_path / "candidate")
+    (wifi,) = result.candidate.queries
+    assert {judgment.target.document for judgment in result.candidate.judgments} == {"a", "b"}
+    for graded, grades in (("c", {"c": 1}), ("b", {"b": 1})):
+        rows = [{**row, "grade": 1 if row["document"] == graded else None} for row in result.to_judge]
+        (tmp_path / "ana.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        merged = golden.merge(GOLD, [tmp_path / "candidate", tmp_path / "ana.jsonl"], annotator="ana")
+        assert merged.golden.qrels()[wifi.id] == grades
+        assert (merged.empty, len(merged.new_queries)) == (2, 1)
+        assert merged.notes[-1] in {
+            "2 grades that behaviour proposes stay out: nobody has filled in their rows",
+            "1 grade that behaviour proposes stays out: nobody has filled in its row",
+        }
+    assert {judgment.source for judgment in merged.golden.judgments} == {"manual", "implicit"}, "both of b"
+
+
 def test_a_query_that_a_person_calls_unanswerable_comes_into_the_set(tmp_path: Path) -> None:
     """Nothing was ever shown for it, so that there is no pair to judge: the harvest names it, and the mark counts."""
     result = harvest([visit("s", "wifi", useful=("a",)), fail("u", "helipad"), fail("v", "zeppelin")], GOLD)

@@ -63,8 +63,20 @@ def test_a_block_whose_words_changed_is_judged_again() -> None:
     assert row["passage"] == OTHER
     assert (row["block"], row["grade"]) == (block(NEW, "Guests"), None)
     assert proposal.report.notes == (
-        "1 queries have no relevant judgment until somebody judges the rows: q0",
+        "1 query has no relevant judgment until somebody judges the rows: q0",
     )  # fmt: skip
+
+
+def test_nobody_is_asked_to_judge_rows_that_are_not_there() -> None:
+    """A query whose text is gone has no row: it needs other documents. One whose words changed has one."""
+    targets = [Target(document="d", block=block(OLD, words)) for words in ("Dogs", "Guests", "Dogs")]
+    waiting, lost = carry(*targets).report.notes
+    assert waiting == "1 query has no relevant judgment until somebody judges the rows: q1"
+    assert lost == (
+        "2 queries have no relevant judgment, and no row to judge: q0, q2; karat golden pool finds documents to judge"
+    )
+    (alone,) = carry(targets[0]).report.notes
+    assert alone.startswith("1 query has no relevant judgment, and no row to judge: q0;")
 
 
 def test_what_is_gone_is_lost_and_told() -> None:

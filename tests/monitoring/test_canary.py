@@ -18,6 +18,7 @@ from karat.core import InputError
 from karat.monitoring import CANARY_AUTHOR, decide_canary
 from karat.online import LoggedQuery
 from karat.online.flags import change_flag, read_flag_history, read_flags
+from karat.reports import describe_canary
 from karat.schema.watch import CanaryReport
 from karat.store import open_store
 from monitoring.hotel import QUESTIONS, make_project
@@ -106,11 +107,29 @@ def test_it_goes_back_after_two_alert_windows(flag: Path) -> None:
     assert report.reason == "alerts in two windows in a row, since 2023-11-15T00:10:00Z: errors; p95"
     (now, version) = read_flags(flag)["rerank"]
     assert (now.enabled, now.percent, version, now.assign("anybody")) == (False, 5, 2, "control")
+    assert describe_canary(report).startswith("rerank at 5 %: roll back, off (done); alerts in two windows")
+    history = run_karat("flag", "history", "rerank", "--store", flag).stdout.decode()
+    assert "rerank version 2: off; by karat canary: roll back, off: alerts in two windows" in history
+    assert run_karat("flag", "list", "--store", flag).stdout.decode().split().count("off") == 2, "percent and shadow"
     again = decide(flag, 4, apply=True)
     assert (again.decision, again.applied) == ("off", False)
     assert len(read_flag_history(flag, "rerank")) == 2
     change_flag(flag, "rerank", {"enabled": True}, author="ada", reason="it was the network")
     assert decide(flag, 4).decision == "hold"  # only what comes after that counts
+
+
+def test_a_robot_does_not_hide_that_the_canary_is_slow(flag: Path) -> None:
+    """A thousand quick queries of one session count as twenty: people get it twice as late, and it goes back."""
+    for number in range(2):
+        start = DAY + number * 300
+        quick = [
+            make_query(f"r{number}-{i}", start + i / 10, flags={"rerank": "treatment"}, session="robot", latency=5.0,
+                       build="b", index="i")
+            for i in range(1000)
+        ]  # fmt: skip
+        write(flag, [*make_arms(number, latency=200.0), *quick])
+    report = decide(flag, 2)
+    assert (report.decision, "p95" in report.reason) == ("roll back", True)
 
 
 def test_any_change_of_the_index_takes_it_back(flag: Path) -> None:

@@ -14,7 +14,7 @@ from in_process import run_karat
 from karat.core import InputError, SystemFailed
 from karat.monitoring import decide_canary, list_open_alerts
 from karat.online.flags import change_flag, read_flag_history, read_flags
-from karat.store import _store, open_store
+from karat.store import _sqlite, open_store
 from monitoring.logs import CONFIG, DAY, look, make_query, make_window, write
 
 AT = ["--at", "2023-11-15T00:06:00Z"]
@@ -22,7 +22,7 @@ AT = ["--at", "2023-11-15T00:06:00Z"]
 
 def test_a_store_that_is_locked_is_infrastructure(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3, and nothing changes; a dry look needs no lock."""
-    monkeypatch.setattr(_store, "_BUSY", 0.05)
+    monkeypatch.setattr(_sqlite, "_BUSY", 0.05)
     write(path, make_window(0, 200, error="down"))
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("begin immediate")

@@ -10,7 +10,7 @@ import pytest
 
 from karat import online
 from karat.online import check_health, ingest
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 
 MINUTES = 24 * 60
 
@@ -28,7 +28,7 @@ def test_a_day_does_not_grow_memory_or_the_journal(tmp_path: Path) -> None:
             log.feedback("read_after_search", f"s{minute}", "a", query=query, time=60.0 * minute + 1)
         if minute % 60 == 59:
             ingest(path)
-            assert len(list(Paths(path).journal.glob("*.seg"))) <= 2
+            assert len(list(find_paths(path).journal.glob("*.seg"))) <= 2
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()

@@ -15,7 +15,7 @@ from karat import online
 from karat.core import InputError, UsageError
 from karat.online import Retention, expire, forget, ingest, read_log
 from karat.online._archive import archive_day
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._times import DAY
 from karat.store import open_store
 
@@ -64,8 +64,8 @@ def test_no_byte_is_left(tmp_path: Path, keep_ids: bool, who: str) -> None:
         write_session(log, "horse", count=40)
         write_session(log, "zebra", time=86400.0 * round_)
         ingest(path)
-    Paths(path).torn.mkdir(exist_ok=True)
-    (Paths(path).torn / "x.torn").write_text("zebra-question")
+    find_paths(path).torn.mkdir(exist_ok=True)
+    (find_paths(path).torn / "x.torn").write_text("zebra-question")
     assert expire(path, Retention(queries=30)).archived == 3
     write_session(log, "zebra", count=2)
     hidden = (
@@ -92,10 +92,10 @@ def test_forgetting_takes_judgments_and_foreign_feedback(tmp_path: Path) -> None
         log.feedback("impression", "two", "a", query=query)
     ingest(path)
     with open_store(path, write=True) as store, store.transaction():
-        store._connection.execute(
+        store._database.execute(
             "insert into judgments (query, document, grade, source, time) values (?, 'a', 1, 'implicit', 0)", (query,)
         )
-        store._connection.execute(
+        store._database.execute(
             "insert into shadow_runs (query, feature, control, treatment, time) values (?, 'f', '[]', '[]', 0)",
             (query,),
         )
@@ -143,10 +143,10 @@ def test_ids_are_hashed_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert first.session == second.session != third.session
     assert first.session != first.user
     assert len(first.session) == 32
-    assert Paths(path).key.stat().st_mode & 0o777 == 0o600
+    assert find_paths(path).key.stat().st_mode & 0o777 == 0o600
     assert path.stat().st_mode & 0o777 == 0o600
     assert forget(path, session="ann").rows == 1
-    assert forget(path, session="ann", key=Paths(path).key.read_text()).rows == 2
+    assert forget(path, session="ann", key=find_paths(path).key.read_text()).rows == 2
 
 
 def test_the_key_is_not_that_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,13 +155,13 @@ def test_the_key_is_not_that_of_the_host(tmp_path: Path, monkeypatch: pytest.Mon
     with online.open(path, key="the key of the host") as log:
         write_session(log, "zebra")
     ingest(path)
-    (Paths(path).torn).mkdir()
-    (Paths(path).torn / "x.torn").write_text("x")
+    (find_paths(path).torn).mkdir()
+    (find_paths(path).torn / "x.torn").write_text("x")
     with pytest.raises(InputError, match="nothing was removed: there is no key"):
         forget(path, session="zebra-session")
     with pytest.raises(InputError, match="hashed with another key"):
         forget(path, session="zebra-session", key="the key of another host")
-    assert (Paths(path).torn / "x.torn").exists()
+    assert (find_paths(path).torn / "x.torn").exists()
     with pytest.raises(UsageError, match="empty"):
         forget(path, session="")
     monkeypatch.setenv("KARAT_ONLINE_KEY", "the key of the host")
@@ -181,11 +181,11 @@ def test_forgetting_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
         write_session(log, "zebra")
     ingest(path)
     expire(path)
-    first, second, third = sorted(Paths(path).archive.iterdir())
+    first, second, third = sorted(find_paths(path).archive.iterdir())
     assert {file.stat().st_mode & 0o777 for file in (first, second, third)} == {0o600}
     first.write_bytes(first.read_bytes()[:60])
     second.write_bytes(gzip.compress(b'{"id":"1"}\n[]\n' + gzip.decompress(second.read_bytes())))
-    (Paths(path).torn / "folder").mkdir(parents=True)
+    (find_paths(path).torn / "folder").mkdir(parents=True)
     done = forget(path, user="zebra-user")
     assert set(done.unread) == {first.name, second.name, "folder"}
     assert done.archived == 2
@@ -214,7 +214,7 @@ def test_expiry_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert expire(path).archived == 1
     waiting.join()
     assert busy == [True]
-    assert list(Paths(path).archive.iterdir()) == []
+    assert list(find_paths(path).archive.iterdir()) == []
 
 
 def test_expiry_by_whole_days(tmp_path: Path) -> None:
@@ -236,6 +236,6 @@ def test_expiry_by_whole_days(tmp_path: Path) -> None:
     assert expire(path, now=now + 30 * DAY, archive=False).removed["queries"] == 2
     with read_log(path) as reader:
         assert [query.text for query in reader.queries()] == ["day 150.0"]
-    (archive,) = Paths(path).archive.iterdir()
+    (archive,) = find_paths(path).archive.iterdir()
     assert archive.name == "queries-1970-01-02.jsonl.gz"
     assert gzip.decompress(archive.read_bytes()).count(b"\n") == 3

@@ -18,7 +18,7 @@ from in_process import run_karat
 from karat import online
 from karat.core import InputError, KaratError
 from karat.online import check_health, follow, ingest
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online.flags import change_flag
 from karat.online.trials import TrialPlan, start_trial
 from karat.store import open_store
@@ -59,7 +59,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with online.open(path) as log:
         log.record("q", ["a"], session="s", time=5.0)
         log.record("q", ["a"], session="t", time=5.0)
-    (Paths(path).journal / "broken.seg").write_bytes(b"broken")
+    (find_paths(path).journal / "broken.seg").write_bytes(b"broken")
     assert json.loads(run("online", "ingest", "--json"))["records"] == 2
     shown = run("online", "health", code=1)
     assert "karat.db: records were lost" in shown
@@ -103,12 +103,12 @@ def test_what_cannot_be_acknowledged(path: Path) -> None:
     assert run_karat("online", "acknowledge", path, "--reason", "x").returncode == 2
     with online.open(path) as log:
         log.record("q", ["a"])
-    (Paths(path).journal / "broken.seg").write_bytes(b"broken")
+    (find_paths(path).journal / "broken.seg").write_bytes(b"broken")
     ingest(path)
     assert run_karat("online", "acknowledge", path, "--reason", " ").returncode == 2
     assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
     assert not check_health(path).healthy
-    shutil.rmtree(Paths(path).journal)
+    shutil.rmtree(find_paths(path).journal)
     assert "nothing to acknowledge" in run("online", "acknowledge", str(path), "--reason", "x")
 
 
@@ -117,7 +117,7 @@ def test_damage_is_told_before_it_is_ingested(path: Path) -> None:
     with online.open(path) as log:
         for text in ("first", "second", "third"):
             log.record(text, ["a"])
-    (segment,) = Paths(path).journal.glob("*.seg")
+    (segment,) = find_paths(path).journal.glob("*.seg")
     data = bytearray(segment.read_bytes())
     at = data.index(b"second")
     data[at : at + 16] = b"\xff" * 16
@@ -129,7 +129,7 @@ def test_damage_is_told_before_it_is_ingested(path: Path) -> None:
     after = check_health(path)
     assert (after.healthy, after.queries.rows, after.journal.damages) == (False, 2, ())
     assert after.damages[0].bytes == before["damages"][0]["bytes"]
-    (Paths(path).torn / after.damages[0].file).unlink()
+    (find_paths(path).torn / after.damages[0].file).unlink()
     assert "healthy" in run("online", "health", str(path))
 
 
@@ -137,7 +137,7 @@ def test_damage_in_a_segment_that_is_written_to(path: Path) -> None:
     """What lies before another record is damaged; what may be half written is not."""
     log = online.open(path)
     log.record("first", ["a"])
-    (segment,) = Paths(path).journal.glob("*.seg")
+    (segment,) = find_paths(path).journal.glob("*.seg")
     with segment.open("r+b") as file:
         end = len(file.read().rstrip(b"\0"))
         file.seek(end + 16)
@@ -196,7 +196,7 @@ def test_a_thread_of_the_host(tmp_path: Path) -> None:
         for number in range(10):
             log.record(str(number), ["a"])
     assert check_health(path).queries.rows == 10
-    assert not list(Paths(path).journal.glob("*.seg"))
+    assert not list(find_paths(path).journal.glob("*.seg"))
 
 
 def test_following_goes_on_after_an_error(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_journal_that_somebody_removes_under_a_running_host(tmp_path: Path) ->
     path = tmp_path / "karat.db"
     log = online.open(path)
     log.record("before", ["a"])
-    shutil.rmtree(Paths(path).journal)
+    shutil.rmtree(find_paths(path).journal)
     log.record("after", ["a"])
     log.close()
     assert run_karat("online", "ingest", path).stdout.startswith(b"2 records are new")

@@ -19,7 +19,7 @@ from karat import online
 from karat.core import InputError, KaratError, SystemFailed
 from karat.online import check_health, ingest, read_log
 from karat.online._ingest import lock_ingester
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._segment import HEADER, frame_size, read_frames, strip_zeros
 from karat.store import open_store
 
@@ -42,7 +42,7 @@ def texts(path: Path) -> list[str]:
 
 def segment(path: Path) -> Path:
     """Return the only segment of a log."""
-    (found,) = Paths(path).journal.glob("*.seg")
+    (found,) = find_paths(path).journal.glob("*.seg")
     return found
 
 
@@ -61,7 +61,7 @@ def test_a_segment_is_read_as_it_grows_and_goes_with_its_writer(tmp_path: Path) 
     assert (done.records, done.repeated, done.segments) == (1, 0, 0)
     log.close()
     assert ingest(path).segments == 1
-    assert not list(Paths(path).journal.glob("*.seg"))
+    assert not list(find_paths(path).journal.glob("*.seg"))
     assert ingest(path) == online.Ingested()
     assert texts(path) == ["0", "1", "2", "3"]
 
@@ -72,7 +72,7 @@ def test_a_segment_that_comes_twice_is_stored_once(tmp_path: Path) -> None:
     write(path, 3)
     copy = segment(path).read_bytes()
     ingest(path)
-    (Paths(path).journal / "again.seg").write_bytes(copy)
+    (find_paths(path).journal / "again.seg").write_bytes(copy)
     done = ingest(path)
     assert (done.records, done.repeated) == (0, 3)
     assert texts(path) == ["0", "1", "2"]
@@ -107,7 +107,7 @@ def test_damage_is_kept_aside_and_the_rest_is_read(tmp_path: Path, damage: str) 
     assert done.segments == 1
     with open_store(path) as store:
         kept = [(file, size) for _, file, size, *_ in store.damages()]
-    assert [(Paths(path).torn / name).stat().st_size for name, _ in kept] == [size for _, size in kept]
+    assert [(find_paths(path).torn / name).stat().st_size for name, _ in kept] == [size for _, size in kept]
     assert len(kept) == done.damaged
 
 
@@ -142,7 +142,7 @@ def test_a_record_that_cannot_be_stored_goes_aside(tmp_path: Path) -> None:
     done = ingest(path)
     assert (done.records, done.repeated, done.damaged) == (1, 0, 3)
     assert texts(path) == ["fine"]
-    assert len(list(Paths(path).torn.iterdir())) == 3
+    assert len(list(find_paths(path).torn.iterdir())) == 3
     assert not check_health(path).healthy
 
 
@@ -184,7 +184,7 @@ def test_a_store_with_times_of_an_earlier_version(tmp_path: Path) -> None:
     write(path, 2)
     ingest(path)
     with open_store(path, write=True) as store, store.transaction():
-        store._connection.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
+        store._database.execute("update queries set time = case text when '0' then -1e300 else 9e999 end")
     assert check_health(path).queries.last == "9999-12-31T23:59:59.000000Z"
     assert online.expire(path).archived == 1
 
@@ -203,10 +203,10 @@ def test_what_is_kept_aside_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("karat.online._ingest.os.write", fail)
     with pytest.raises(KaratError):
         ingest(path)
-    assert list(Paths(path).torn.iterdir()) == [], "every attempt would leave another part"
+    assert list(find_paths(path).torn.iterdir()) == [], "every attempt would leave another part"
     monkeypatch.setattr("karat.online._ingest.os.write", lambda file, data: write_all(file, bytes(data)[:7]))
     assert ingest(path).damaged == 1
-    (kept,) = Paths(path).torn.iterdir()
+    (kept,) = find_paths(path).torn.iterdir()
     with open_store(path) as store:
         assert kept.stat().st_size == store.damages()[0][2]
 
@@ -215,7 +215,7 @@ def test_two_ingesters_at_once(tmp_path: Path) -> None:
     """The second leaves the work to the first."""
     path = tmp_path / "karat.db"
     write(path, 2)
-    with lock_ingester(Paths(path)):
+    with lock_ingester(find_paths(path)):
         assert ingest(path) == online.Ingested(busy=True)
     assert ingest(path).records == 2
 
@@ -260,6 +260,7 @@ def test_a_page_of_the_store_is_corrupt(tmp_path: Path) -> None:
     assert len(frames(segment(path))) == 2
 
 
+@pytest.mark.usefixtures("steps_are_taken")
 @pytest.mark.parametrize("pages", [10, 60], ids=["when it is made", "when records come"])
 def test_a_disk_that_is_full_for_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
     """The message says so. What cannot be written is undone as a whole: the next ingester begins where it began."""
@@ -273,7 +274,7 @@ def test_a_disk_that_is_full_for_the_store(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "karat.db"
     write(path, 2000)
     with monkeypatch.context() as small:
-        small.setattr("karat.store._store.sqlite3.connect", connect_to_small_disk)
+        small.setattr("karat.store._sqlite.sqlite3.connect", connect_to_small_disk)
         with pytest.raises(SystemFailed, match=r"the disk is full: .* what is in the journal stays there"):
             ingest(path)
         if pages > 10:

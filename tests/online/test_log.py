@@ -20,7 +20,7 @@ from karat.online import LoggedEvent, LoggedHit, LoggedQuery, ingest, read_log
 from karat.online._drafts import EventDraft, QueryDraft
 from karat.online._hit_rows import to_hits
 from karat.online._ingest import lock_ingester
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 
 
 def read(path: Path) -> tuple[list[LoggedQuery], list[LoggedEvent]]:
@@ -175,7 +175,7 @@ def test_a_log_is_closed_though_another_ingester_stays(tmp_path: Path, monkeypat
     path = tmp_path / "karat.db"
     log = online.open(path)
     log.record("q")
-    with lock_ingester(Paths(path)):
+    with lock_ingester(find_paths(path)):
         log.start_ingester()
         log.close()
     assert ingest(path).records == 1

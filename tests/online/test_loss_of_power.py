@@ -18,7 +18,7 @@ import pytest
 from karat import online
 from karat.online import _journal, _segment, check_health, ingest, read_log
 from karat.online._drafts import decode_draft
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._segment import HEADER, MAGIC, read_frames
 
 SEGMENT = 16 * 4096
@@ -108,11 +108,11 @@ def test_a_loss_of_power_costs_what_came_after_the_last_sync(tmp_path: Path, dis
         host.sync()
         durable = len(host.accepted)
     host.write(rng.randrange(60))
-    frames = dict(list_frames(Paths(path).journal))
+    frames = dict(list_frames(find_paths(path).journal))
     assert sorted(frames) == sorted(host.accepted)
     image.parent.mkdir()
-    disk.lose_power(Paths(path).journal, Paths(image).journal, rng)
-    files = [file.read_bytes() for file in Paths(image).journal.glob("*.seg")]
+    disk.lose_power(find_paths(path).journal, find_paths(image).journal, rng)
+    files = [file.read_bytes() for file in find_paths(image).journal.glob("*.seg")]
     whole = count_bytes(data[HEADER if data.startswith(MAGIC) else 0 :] for data in files)
 
     done = ingest(image)
@@ -120,7 +120,7 @@ def test_a_loss_of_power_costs_what_came_after_the_last_sync(tmp_path: Path, dis
         stored = [query.text for query in reader.queries()]
     assert len(stored) == len(set(stored)) == done.records
     assert set(host.accepted[:durable]) <= set(stored) <= set(host.accepted)
-    torn = list(Paths(image).torn.glob("*")) if Paths(image).torn.exists() else []
+    torn = list(find_paths(image).torn.glob("*")) if find_paths(image).torn.exists() else []
     assert whole == count_bytes(frames[text] for text in stored) + count_bytes(file.read_bytes() for file in torn)
     health = check_health(image)
     assert (len(health.damages), health.healthy) == (len(torn), not torn)

@@ -19,7 +19,7 @@ from karat.online._shadow_records import (
 )
 from karat.online._stored import shadow_row, to_shadow
 from karat.online.shadow._job import list_ids
-from karat.store import _sqlite_schema, _store, open_store
+from karat.store import _sqlite, _sqlite_schema, open_store
 
 
 def make_draft(control: str, treatment: str, *, status: str = ANSWERED, k: int = 10, **fields: object) -> ShadowDraft:
@@ -120,7 +120,7 @@ def test_diff_only_keeps_no_lists() -> None:
 def test_a_store_of_the_first_version_gets_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shadow run that was there stays there, and is no record of ours."""
     path = tmp_path / "karat.db"
-    monkeypatch.setattr(_store, "MIGRATIONS", _sqlite_schema.MIGRATIONS[:1])
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", _sqlite_schema.MIGRATIONS[:1])
     open_store(path, write=True).close()
     connection = sqlite3.connect(path)
     connection.execute(

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,8 +91,8 @@ def test_counts_shares_and_means_by_brute_force() -> None:
 
 
 def test_latencies_by_brute_force() -> None:
-    """Only of runs in which both answered; the interval of the ratio draws whole sessions."""
-    runs = make_runs()
+    """Only of runs in which both answered; the interval of the ratio draws whole sessions, and whole texts."""
+    runs = [msgspec.structs.replace(run, text=f"{run.text} {number % 7}") for number, run in enumerate(make_runs())]
     latency = report_runs(runs).latency
     both = [(run.control_latency, run.treatment_latency) for run in runs if run.treatment_latency is not None]
     control, treatment = np.array(both, dtype=float).T
@@ -102,9 +103,10 @@ def test_latencies_by_brute_force() -> None:
     assert latency.low is not None
     assert latency.high is not None
     assert latency.low < latency.ratio < latency.high
-    few = report_runs(runs[:10]).latency
-    assert few is not None
-    assert (few.low, few.high) == (None, None)
+    for some in (runs[:10], make_runs()):  # ten sessions, or twelve texts
+        few = report_runs(some).latency
+        assert few is not None
+        assert (few.low, few.high) == (None, None)
 
 
 def test_movers_by_brute_force() -> None:
@@ -129,6 +131,33 @@ def test_movers_by_brute_force() -> None:
     assert [mover.document for mover in report_runs(runs, shown=1).falling] == [min(gains, key=gains.__getitem__)]
 
 
+def add_squares(labels: Sequence[object], rest: Sequence[float]) -> float:
+    """Return the squared sums of clusters, added up, with the factor for few of them."""
+    sums = Counter[object]()
+    for label, value in zip(labels, rest, strict=True):
+        sums[label] += value
+    return len(sums) / (len(sums) - 1) * sum(value**2 for value in sums.values())
+
+
+def test_one_text_that_everybody_asks_is_one_text() -> None:
+    """A hundred sessions ask the same two questions: the share of changed lists is known as that of two, and told."""
+    (first, *_) = make_runs()
+    other = next(run for run in make_runs() if run.difference != first.difference)
+    runs = [
+        msgspec.structs.replace(run, id=f"{number}", session=f"s{number}", text=f"question {number % 2}")
+        for number in range(100)
+        for run in ((first, other)[number % 2],)
+    ]
+    report = report_runs(runs)
+    share = next(own for own in report.classes if own.name == first.difference)
+    assert (share.share, report.units, report.texts) == (0.5, 100, 2)
+    assert share.high - share.low > 0.9
+    assert "only 2 different texts were asked, however often: look at the intervals" in report.notes
+    apart = [msgspec.structs.replace(run, text=run.id) for run in runs]
+    wide = next(own for own in report_runs(apart).classes if own.name == first.difference)
+    assert wide.high - wide.low < 0.22
+
+
 def test_judged_runs_by_brute_force() -> None:
     """Means, differences with intervals that know sessions, shares unjudged; a failure has returned nothing."""
     runs, golden = make_runs(), make_golden()
@@ -151,12 +180,13 @@ def test_judged_runs_by_brute_force() -> None:
         assert row.delta == pytest.approx((new - old).mean())
         sessions = [run.session for run, _ in able]
         assert row.units == len(set(sessions))
-        # The cluster-robust error of a mean, with one degree of freedom less than there are clusters.
-        sums = Counter[str]()
-        for session, value in zip(sessions, new - old - (new - old).mean(), strict=True):
-            sums[session] += value
-        error = math.sqrt(len(sums) / (len(sums) - 1) * sum(value**2 for value in sums.values())) / len(able)
-        margin = oracle.t.ppf(0.975, len(sums) - 1) * error
+        # The error of a mean with clusters of two kinds; one degree of freedom less than there are texts.
+        texts = [run.text for run, _ in able]
+        rest = new - old - (new - old).mean()
+        one, other = add_squares(sessions, rest), add_squares(texts, rest)
+        total = one + other - add_squares(list(zip(sessions, texts, strict=True)), rest)
+        error = math.sqrt(max(total, one, other)) / len(able)
+        margin = oracle.t.ppf(0.975, len(set(texts)) - 1) * error
         assert (row.low, row.high) == pytest.approx((row.delta - margin, row.delta + margin), rel=1e-6)
         for share, side in ((row.control_unjudged, "control"), (row.treatment_unjudged, "treatment")):
             lists = [(getattr(run, side), own) for run, own in kept]

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from karat.core import InputError, MeasureError, UsageError
+from karat.online._times import format_time
 from karat.online.flags import change_flag, read_flag_history, read_flags
 from karat.online.trials import (
     Observations,
@@ -44,7 +46,7 @@ GOOD = Observations(
     latencies={"control": {10.0: 150}, "treatment": {11.0: 150}},
     units={"control": 150, "treatment": 150},
 )
-CORPUS = CorpusRun(run="run-1", outcome="pass", delta=0.02)
+CORPUS = CorpusRun(run="run-1", outcome="pass", delta=0.02, baseline="main 8cc564a", recorded="2026-11-01")
 
 
 def change(seen: Observations, **differences: Tally) -> Observations:
@@ -85,6 +87,26 @@ def test_each_condition_alone_is_enough_to_refuse() -> None:
     assert unmet(change(GOOD, **{"R@5": Tally()})) == ["guardrails"]
     one = Tally.from_counts({0: 1})
     assert unmet(change(GOOD, **{"R@5": one, "MustShowAll@10": one})) == ["must-show", "guardrails"], "too few sessions"
+
+
+def test_the_corpus_condition_names_the_baseline(path: Path) -> None:
+    """By title or name, and day, as the decision has them; a better number than that of an old baseline says little."""
+    run = ("run-2", "shadow", "rerank", 6.0, "g", "s", 10, None, "", "pass",
+           '{"baseline": {"name": "main", "title": "", "recorded": "2026-11-01"}}')  # fmt: skip
+    value = ("run-2", "RR@10", "", 0.8, None, None, 10, "", 0.78, 0.02, 0.01, 1)
+    with open_store(path, write=True) as store, store.transaction():
+        assert store.add_run(run, [value])
+    (detail,) = [own.detail for own in look_at_trial(path, "rerank").conditions if own.name == "corpus"]
+    assert detail == "+0.0200 in RR@10, pass: run-2 against baseline main of 2026-11-01"
+    nameless = judge_trial(PLAN, GOOD, replace(CORPUS, baseline="", recorded="")).conditions[0].detail
+    assert nameless.endswith("run-1 against baseline without a name")
+
+
+def test_a_report_does_not_speak_of_times_to_come(path: Path) -> None:
+    """The hour of what was measured just now is not over: it ends when somebody looks."""
+    record_batch(path, "rerank", "monday", GOOD)
+    (point,) = report_trial(path, "rerank").points
+    assert point.time <= format_time(time.time())
 
 
 def test_read_outs_never_decide() -> None:

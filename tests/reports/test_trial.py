@@ -35,6 +35,10 @@ def test_points_are_what_was_known_after_each_hour() -> None:
         look = assess(Tally.from_counts({-0.5: hours, 0.5: 2 * hours, 0.0: 3 * hours}))
         assert (point.mean, point.low, point.log_better) == (look.mean, look.low, look.log_better)
     assert trace_trial([], StoppingRule()) == ()
+    (*_, cut) = trace_trial(rows, StoppingRule(), now=999 * 3600 + 60.0)
+    assert cut.time == "1970-02-11T15:01:00.000000Z", "the hour is not over"
+    (*_, back) = trace_trial(rows, StoppingRule(), now=0.0)
+    assert back.time == "1970-02-11T15:00:00.000000Z", "the clock was set back"
 
 
 @pytest.fixture

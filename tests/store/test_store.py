@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from karat.core import InputError, SystemFailed
-from karat.store import Store, _store, open_store
+from karat.store import Store, _sqlite, _statements, open_store
+from new_stores import copy_new_stores
 
+pytestmark = pytest.mark.usefixtures("steps_are_taken")
 COLUMNS = {
     "eval_queries": "id query_id query intent mode session_id tool_name result_ids result_count channel_contributions "
     "total_latency_ms fusion_weights quality_proxy_score trace_id created_at is_eval_corpus eval_category",
@@ -95,6 +97,24 @@ def test_a_transaction_is_whole_or_nothing(path: Path) -> None:
         assert store.positions() == {}
 
 
+def test_the_new_stores_of_other_tests_are_like_those_that_took_the_steps(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies have the same tables, settings and mode, and each has an id of its own."""
+    tables, ids, settings = [], [], []
+    copy_new_stores(tmp_path, monkeypatch)
+    for name in ("karat.db", "one.db", "two.db"):
+        with open_store(tmp_path / name, write=True) as store:
+            ids.append(store.id)
+            tables.append(list(store._rows("select type, name, tbl_name, sql from sqlite_master")))
+            pragmas = ("user_version", "page_size", "journal_mode", "encoding", "auto_vacuum")
+            settings.append([list(store._rows(f"pragma {pragma}")) for pragma in pragmas])
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert tables[0] == tables[1] == tables[2]
+    assert settings[0] == settings[1] == settings[2]
+    assert len(set(ids)) == 3
+
+
 def test_a_reader_cannot_write(path: Path) -> None:
     """A store that was opened for reading refuses to change."""
     with open_store(path) as store, pytest.raises(SystemFailed, match="readonly"), store.transaction():
@@ -116,14 +136,14 @@ def test_ranks_begin_with_1(path: Path) -> None:
 def test_a_commit_is_on_the_disk(path: Path) -> None:
     """A segment is removed after the commit of its records, so that a commit must survive a loss of power."""
     with open_store(path, write=True) as store:
-        ((synchronous,),) = store._connection.execute("pragma synchronous")
+        ((synchronous,),) = store._rows("pragma synchronous")
     assert synchronous == 2, "full"
 
 
 def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older store is brought forward by its next writer; readers refuse it until then, and a newer one."""
-    steps = (*_store.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
-    monkeypatch.setattr(_store, "MIGRATIONS", steps)
+    steps = (*_sqlite.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", steps)
     with pytest.raises(InputError, match="older than this karat"):
         open_store(path)
     with open_store(path, write=True) as store:
@@ -137,12 +157,12 @@ def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.Monke
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of a step is no step."""
-    monkeypatch.setattr(_store, "MIGRATIONS", (*_store.MIGRATIONS, "create table more (a);\ncreate nonsense"))
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", (*_sqlite.MIGRATIONS, "create table more (a);\ncreate nonsense"))
     with pytest.raises(SystemFailed):
         open_store(path, write=True)
     monkeypatch.undo()
     with open_store(path, write=True) as store, pytest.raises(sqlite3.OperationalError, match="no such table"):
-        store._connection.execute("select * from more")
+        store._database.execute("select * from more")
 
 
 def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path) -> None:
@@ -172,11 +192,11 @@ def test_what_is_no_store(tmp_path: Path) -> None:
 def test_a_store_of_the_first_version_is_brought_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the first karat with a store wrote is kept, and flags can be set beside it."""
     path = tmp_path / "old.db"
-    monkeypatch.setattr(_store, "MIGRATIONS", _store.MIGRATIONS[:1])
+    monkeypatch.setattr(_sqlite, "MIGRATIONS", _sqlite.MIGRATIONS[:1])
     with open_store(path, write=True) as store:
-        first = len(_store.sql.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
-        columns, marks = ", ".join(_store.sql.QUERY_COLUMNS[:first]), ", ".join("?" * first)
-        store._connection.execute(f"insert into queries ({columns}) values ({marks})", QUERY[:first])
+        first = len(_statements.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
+        columns, marks = ", ".join(_statements.QUERY_COLUMNS[:first]), ", ".join("?" * first)
+        store._database.execute(f"insert into queries ({columns}) values ({marks})", QUERY[:first])
     monkeypatch.undo()
     with open_store(path, write=True) as store:
         with store.transaction():

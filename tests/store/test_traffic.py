@@ -12,10 +12,11 @@ import pytest
 
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery, read_log
 from karat.online._stored import event_row, query_row
-from karat.store import INDEXED_PARTS, PARTS, Store, _store, open_store
+from karat.store import INDEXED_PARTS, PARTS, Store, _statements, open_store
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import find_part
 
+pytestmark = pytest.mark.usefixtures("steps_are_taken")
 HOUR = 3600.0
 
 
@@ -137,13 +138,13 @@ def test_an_older_store_is_counted_when_it_is_brought_forward(tmp_path: Path) ->
     queries = make_queries(rng, 200)
     connection = sqlite3.connect(tmp_path / "old.db")
     connection.executescript(MIGRATIONS[0] + "pragma user_version = 1;")
-    first = len(_store.sql.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
-    columns, marks = ", ".join(_store.sql.QUERY_COLUMNS[:first]), ", ".join("?" * first)
+    first = len(_statements.QUERY_COLUMNS) - 4  # builds, indexes, normalisers and flags came later
+    columns, marks = ", ".join(_statements.QUERY_COLUMNS[:first]), ", ".join("?" * first)
     connection.executemany(f"insert into queries ({columns}) values ({marks})", [query_row(q)[:first] for q in queries])
     connection.commit()
     connection.close()
     with open_store(tmp_path / "old.db", write=True) as store:
-        parts = dict(store._connection.execute("select id, part from queries"))
+        parts = dict(store._rows("select id, part from queries"))
     assert parts == {query.id: find_part(query.session or query.id) for query in queries}
     check(tmp_path / "old.db")
     check_summaries(tmp_path / "old.db")

@@ -32,6 +32,8 @@ class Sink(ThreadingHTTPServer):
         self.status, self.answering = status, answering
         self.got: dict[str, list[Any]] = {path: [] for path in REQUESTS}
         self.headers: list[dict[str, str]] = []
+        self.heard: dict[str, threading.Event] = {}
+        """By path: set when something came."""
 
     @property
     def url(self) -> str:
@@ -70,6 +72,8 @@ class _Handler(BaseHTTPRequestHandler):
         request.ParseFromString(body)
         self.server.got[self.path].append(request)
         self.server.headers.append(dict(self.headers))
+        if self.path in self.server.heard:
+            self.server.heard[self.path].set()
         self.server.answering.wait(_LONGEST)
         self.send_response(self.server.status)
         self.end_headers()
@@ -85,7 +89,7 @@ def collecting(status: int = 200, *, slow: bool = False) -> Iterator[Sink]:
     if not slow:
         answering.set()
     with Sink(status, answering) as sink:
-        threading.Thread(target=sink.serve_forever, daemon=True).start()
+        threading.Thread(target=sink.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield sink
         finally:

@@ -48,7 +48,7 @@ RUN = FinishedRun(
 
 def send(sink: Sink, run: FinishedRun = RUN, **options: object) -> str:
     urls = {signal: f"{sink.url}/v1/{signal}" for signal in ("traces", "metrics", "logs")}
-    return send_run(run, replace(Destination(urls=urls, timeout=20), **options)).finish()
+    return send_run(run, replace(Destination(urls=urls, timeout=60), **options)).finish()
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def make_project(folder: Path) -> Path:
     }
     for name, records in rows.items():
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    (folder / "karat.toml").write_text("[pipeline]\ndense = false\n")
+    (folder / "karat.toml").write_text("[pipeline]\ndense = false\n[telemetry]\ntimeout = 60\n")
     return folder
 
 
@@ -318,7 +318,7 @@ def test_a_gated_run_has_its_differences_and_reasons(tmp_path: Path) -> None:
 
 def test_without_the_extra_a_note_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """And whatever the SDK raises is a note, too."""
-    destination = Destination(urls={"traces": "http://127.0.0.1:9/v1/traces"}, timeout=20)
+    destination = Destination(urls={"traces": "http://127.0.0.1:9/v1/traces"}, timeout=60)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "opentelemetry.sdk", None)
         assert "needs karat's extra otel" in send_run(RUN, destination).finish()

@@ -2,6 +2,7 @@
 
 from karat.chat._asker import Asker, Metered
 from karat.chat._budget import Budget, BudgetSpent, Spending
+from karat.chat._calls import Call, Listener, Subject, asking_about
 from karat.chat._dialogue import Check, Dialogue, NotMeasurable
 from karat.chat._fence import Part, clean, fence
 from karat.chat._model import Chat, Completion, Model, Rung, Usage, make_body, make_probes
@@ -14,10 +15,12 @@ __all__ = [
     "Asker",
     "Budget",
     "BudgetSpent",
+    "Call",
     "Chat",
     "Check",
     "Completion",
     "Dialogue",
+    "Listener",
     "Metered",
     "Model",
     "NotMeasurable",
@@ -28,7 +31,9 @@ __all__ = [
     "Reply",
     "Rung",
     "Spending",
+    "Subject",
     "Usage",
+    "asking_about",
     "clean",
     "fence",
     "make_body",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from karat.chat._budget import Budget
+from karat.chat._calls import Attempts, Listener, listening
 from karat.chat._dialogue import Dialogue, NotMeasurable
 from karat.chat._model import Chat, Completion, CutOff, Usage
 from karat.chat._pace import Pace
@@ -21,12 +22,22 @@ LONGEST_PAUSE = 60.0  # seconds
 
 
 class Asker(Dialogue):
-    """Asks one model for one run."""
+    """Asks one model for one run; ``listener`` is told of every call."""
 
-    def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        budget: Budget,
+        replies: Replies | None = None,
+        pace: Pace | None = None,
+        listener: Listener | None = None,
+    ) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
+        self._listener = listener
         self.role = chat.role
         chat.meter = budget
+        if listener is not None:
+            chat.on_probe = lambda data: listening(listener, chat.model, data, is_probe=True)
         self._turns = _Turns()
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
@@ -48,11 +59,18 @@ class Asker(Dialogue):
             raise NotMeasurable(str(error)) from None
 
     def _send(self, body: dict[str, Any]) -> Completion:
-        """Send a request, again after failures that may pass. Each attempt is a call, since it may cost as much."""
-        model, data = self.chat.model, encode_json(body)
+        data = encode_json(body)
+        with listening(self._listener, self.chat.model, data) as attempts:
+            attempts.reply = self._attempt(data, attempts)
+            return attempts.reply
+
+    def _attempt(self, data: bytes, attempts: Attempts) -> Completion:
+        """Send a request, again after failures that may pass. The budget counts each attempt: it may cost as much."""
+        model = self.chat.model
         for attempt in range(model.retries + 1):
             self._pace.wait()
             reserved, usage = self.budget.reserve(len(data)), None
+            attempts.count += 1
             try:
                 reply = self.chat.complete(data)
                 usage = reply.usage

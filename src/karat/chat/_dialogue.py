@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from karat.chat._calls import asking_by
 from karat.chat._fence import Part, fence
 from karat.chat._model import Completion
 from karat.chat._prompts import Prompt
@@ -36,6 +37,10 @@ class Dialogue(ABC):
         BudgetSpent.
         """
         messages = [{"role": "system", "content": prompt.text}, {"role": "user", "content": fence(parts)}]
+        with asking_by(prompt):
+            return self._converse(messages, kind, vote, check)
+
+    def _converse(self, messages: list[dict[str, str]], kind: type[T], vote: int, check: Check | None) -> T:
         reply = self._complete(messages, kind, vote)
         try:
             return _read(reply.text, kind, check)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, get_args
 
 from karat.chat._replies import describe_schema, make_schema
@@ -26,6 +27,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 _MILLION = 1_000_000
 _MOST_TOKENS = 1_000_000_000
 _MOST_PRICE = 1_000_000_000
+_LONGEST_NAME = 200
 _LIMITS = {
     "max_tokens": (1, _MOST_TOKENS),
     "temperature": (0, 2),
@@ -102,6 +104,10 @@ class Completion:
     text: str
     usage: Usage | None
     """None if the server does not say."""
+    id: str = field(default="", repr=False, compare=False)
+    """The server's own id of the reply; empty if it has none, or was in the cache."""
+    model: str = field(default="", repr=False, compare=False)
+    """The model that replied, as the server calls it."""
 
 
 class CutOff(SystemFailed):
@@ -144,6 +150,8 @@ class Chat:
         self._lock = threading.Lock()
         self.meter: Meter | None = None
         """What counts the requests that find out how the server is asked for JSON."""
+        self.on_probe: Callable[[bytes], AbstractContextManager[Any]] | None = None
+        """What is entered around each of these requests; it yields something with their reply and their number."""
 
     @property
     def is_probed(self) -> bool:
@@ -179,13 +187,21 @@ class Chat:
         reserved = 0.0 if self.meter is None else self.meter.reserve(len(data))
         usage: Usage | None = Usage()  # a server that refuses a request makes no tokens
         try:
-            usage = _read(self._client.post_encoded(data), self.role).usage
+            usage = self._ask_probe(data).usage
         except CutOff as error:
             usage = error.usage
             raise
         finally:
             if self.meter is not None:
                 self.meter.settle(reserved, usage)
+
+    def _ask_probe(self, data: bytes) -> Completion:
+        if self.on_probe is None:
+            return _read(self._client.post_encoded(data), self.role)
+        with self.on_probe(data) as attempts:
+            attempts.count = 1
+            attempts.reply = reply = _read(self._client.post_encoded(data), self.role)
+            return reply
 
     def make_body(self, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
         """Return the body of a request for a reply of a kind."""
@@ -238,7 +254,12 @@ def _read(response: Any, role: str) -> Completion:
         raise CutOff(f"{role}: a reply that was cut off at max_tokens; raise max_tokens", usage)
     if not isinstance(text, str):
         raise SystemFailed(f"{role}: a reply without text: {shorten(str(choice))}")
-    return Completion(text, usage)
+    return Completion(text, usage, _read_name(response, "id"), _read_name(response, "model"))
+
+
+def _read_name(response: Any, key: str) -> str:
+    value = response.get(key)
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _read_usage(usage: Any) -> Usage | None:

@@ -83,7 +83,8 @@ def command(folder: str, **options: Any) -> None:
         "per_query": options["per_query"], "success": options["success"], "caveats": caveats, "by_labels": by_labels,
     }  # fmt: skip
     if options["as_json"]:
-        emit(to_json(evaluation_report(evaluation, **shown)))
+        run_id = "" if saved is None else saved.path.stem
+        emit(to_json(evaluation_report(evaluation, run_id=run_id, **shown)))
     else:
         emit(evaluation_text(evaluation, by=options["by"], **shown))
     finish_sending(sending)

@@ -138,7 +138,10 @@ def _moves(before: FlagRow | None, after: FlagRow) -> list[str]:
     moves = []
     for name in _FIELDS:
         now = getattr(after, name)
-        if before is None:
+        if name == "enabled":
+            if now is not (before is None or before.enabled):
+                moves.append("on" if now else "off")
+        elif before is None:
             if now not in (0, "", {}, {"treatment": 1}, True):
                 moves.append(f"{name} {_value(now)}")
         elif getattr(before, name) != now:

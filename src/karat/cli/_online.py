@@ -15,6 +15,7 @@ _VERBS = {
     "health": "karat.cli._online_health",
     "import": "karat.cli._online_import",
     "ingest": "karat.cli._online_ingest",
+    "receive": "karat.cli._online_receive",
     "record": "karat.cli._online_record",
     "report": "karat.cli._online_report",
     "watch": "karat.cli._online_watch",

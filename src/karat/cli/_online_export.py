@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Write the queries and events of STORE into a new folder: as UBI 1.3.0, or as Parquet, a folder a day.
 
-    Nothing is lost as UBI: what it has no field for is kept beside. karat online import reads it again.
+    Nothing is lost: what UBI has no field for is kept beside. karat online import reads the folder again.
 
     Example: karat online export karat.db week --format parquet --since 2026-11-10
     """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._online_receive import list_received
 from karat.cli._table import emit, escaped
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def _text(health: OnlineHealth) -> str:
     ]
     if journal.lag is not None:
         lines.append(f"lag      the oldest has waited for {journal.lag:,.1f} seconds")
+    if health.received is not None:
+        lines += list_received(health.received)
     free = "" if health.free is None else f", {_size(health.free)} free"
     lines.append(f"disk     {_size(health.bytes)} of the store, {_size(journal.bytes)} of the journal{free}")
     lines += [

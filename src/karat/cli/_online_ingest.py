@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from karat.cli._table import emit, escaped, tell
 
 if TYPE_CHECKING:
-    from karat.online import Ingested
+    from karat.online import Emit, Ingested
     from karat.schema import OnlineIngest
 
 _SECONDS = click.FloatRange(min=0.01)
@@ -19,24 +20,37 @@ _SECONDS = click.FloatRange(min=0.01)
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--follow", is_flag=True, help="Go on until interrupted.")
 @click.option("--every", metavar="SECONDS", type=_SECONDS, default=1.0, show_default=True, help="How often to look.")
+@click.option(
+    "--keep",
+    metavar="HOURS",
+    type=click.FloatRange(min=0),
+    default=24.0,
+    show_default=True,
+    help="How long to keep what a server has, in case it is restored from an older copy; a file is kept by you.",
+)
+@click.option("--project", metavar="DIR", help="The project whose [telemetry] in karat.toml names a collector.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(store: str, follow: bool, every: float, as_json: bool) -> None:
+def command(store: str, follow: bool, every: float, keep: float, project: str | None, as_json: bool) -> None:
     """Bring what hosts have logged from the journal beside STORE into STORE, which is made if there is none.
 
     Each accepted record is stored exactly once, even if this is killed, or runs twice. Where there is neither a store
-    nor a journal, nothing is made: the exit code is 2, and --follow waits.
+    nor a journal, nothing is made: the exit code is 2, and --follow waits. If a collector of OpenTelemetry is
+    configured, it gets a span for each query, without its text unless you ask for that.
 
     Example: karat online ingest karat.db
     """
-    from karat.online import ingest
+    from karat.config import read_config
+    from karat.online import emitting, ingest
     from karat.schema import to_json
 
-    done = _follow(store, every) if follow else ingest(store)
+    config = None if project is None else read_config(Path(project)).telemetry
+    with emitting(config, lambda note: tell(escaped(note))) as send:
+        done = _follow(store, every, 3600 * keep, send) if follow else ingest(store, keep=3600 * keep, emit=send)
     document = _to_document(done)
     emit(to_json(document) if as_json else _text(document, store))
 
 
-def _follow(store: str, every: float) -> Ingested:
+def _follow(store: str, every: float, keep: float, send: Emit | None) -> Ingested:
     """Ingest until a signal comes; what is there then is still ingested."""
     import signal
     import threading
@@ -50,6 +64,8 @@ def _follow(store: str, every: float) -> Ingested:
             store,
             stop,
             every=every,
+            keep=keep,
+            emit=send,
             on_error=lambda error: tell(escaped(str(error))),
             on_wait=lambda: tell(f"{escaped(store)}: there is no log yet; waiting for a host to make one"),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,13 +62,16 @@ def command(context: click.Context, /, store: str, every: float | None, **option
 def _look(store: str, watched: Watched, now: float | None, options: dict[str, Any]) -> WatchReport:
     """Look once, send what there is to send, and print the report."""
     from karat.cli._output import refuse_log, write_output
+    from karat.config import read_config
     from karat.monitoring import add_notes, send_notices, watch
-    from karat.online import ingest
+    from karat.online import emitting, ingest
     from karat.reports import render_watch_html
     from karat.schema import to_json
 
     if options["ingesting"]:
-        ingest(store)
+        config = None if options["project"] is None else read_config(Path(options["project"])).telemetry
+        with emitting(config, say) as send:
+            ingest(store, emit=send)
     refuse_log(store, options["html"], "--html")
     report = watch(store, watched.project, config=watched.config, now=now, record=not options["dry_run"])
     if watched.note:

@@ -23,7 +23,9 @@ def write_output(path: str, text: str, option: str = "--output", *, private: boo
 
 def refuse_log(store: str, path: str | None, option: str) -> None:
     """Refuse a path that belongs to a log, before anything of the log is changed."""
-    if not path or not Path(store).exists():
+    from karat.store import is_address
+
+    if not path or is_address(store) or not Path(store).exists():
         return
     from karat.core import KaratError
     from karat.files import refuse_input

@@ -69,6 +69,7 @@ def _log_text(log: TrialLog) -> str:
         ("got both variants, and count for the first", log.mixed),
         ("began before the trial, and are left out", log.before),
         ("cannot be read, and are left out", log.unreadable),
+        ("were measured in another log, and are left out", log.repeated),
     )
     notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
     return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{notes}"
@@ -79,7 +80,8 @@ def collected_text(seen: TrialCollected) -> str:
     counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
     waiting = f"; {seen.open:,} may go on" if seen.open else ""
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
-    early = "" if seen.sessions else f"; what began before the trial, {seen.since}, does not count"
+    late += f"; {seen.repeated:,} were measured in another log, and count once" if seen.repeated else ""
+    early = "" if seen.sessions or seen.repeated else f"; what began before the trial, {seen.since}, does not count"
     title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}{early}"
     return f"{title}\ndifferences: {counts}"
 
@@ -143,7 +145,8 @@ def list_text(document: TrialList) -> str:
 
 
 def _row(measure: TrialMeasure) -> list[str]:
-    name = escaped(measure.measure) + (" (guardrail)" if measure.guardrail else "")
+    which = f"{escaped(measure.treatment)}: " if measure.treatment else ""
+    name = which + escaped(measure.measure) + (" (guardrail)" if measure.guardrail else "")
     mean = "-" if measure.mean is None else f"{measure.mean:+.4f}"
     interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
     return [name, f"{measure.n:,}", mean, interval, _odds(measure.log_better), _odds(measure.log_worse)]

@@ -15,7 +15,7 @@ from karat.config._model import ModelOptions
 from karat.config._online import ALERTS, AlertLimit, CanaryConfig, OnlineConfig
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
-from karat.config._telemetry import TelemetryConfig
+from karat.config._telemetry import TelemetryConfig, read_telemetry
 
 __all__ = [
     "ALERTS",
@@ -39,6 +39,7 @@ __all__ = [
     "override",
     "read_config",
     "read_judges_file",
+    "read_telemetry",
     "resolve_key",
     "setting_types",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import repeat
 from operator import attrgetter, countOf
 from typing import Any
 
@@ -21,9 +22,9 @@ class HitTable:
     """Hits of which only id, document and score are known.
 
     >>> table = HitTable(names=["pool", "wifi"], id=np.array([1, 0, 1]), document=np.array([1, 0, 1]),
-    ...                  score=np.array([0.9, 0.8, 0.7]))
-    >>> HitList.of_table(table, 0, 2).ids
-    ['wifi', 'pool']
+    ...                  score=np.array([0.9, 0.8, 0.7]), lengths=np.array([2, 1]))
+    >>> [hits.ids for hits in table.lists]
+    [['wifi', 'pool'], ['wifi']]
     """
 
     names: Sequence[str]
@@ -33,6 +34,14 @@ class HitTable:
     document: Ints
     """The number of the name of each hit's document; the same array if each id is that of a document."""
     score: NDArray[np.float64]
+    lengths: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """How many hits each answer has: the first has the first rows, and so on."""
+    lists: list[HitList] = field(init=False, repr=False)
+    """The hits of each answer."""
+
+    def __post_init__(self) -> None:
+        ends = np.append(0, np.cumsum(self.lengths)).tolist()
+        object.__setattr__(self, "lists", list(map(HitList.of_table, repeat(self), ends, ends[1:])))
 
     def take_names(self, start: int, end: int) -> tuple[list[str], list[str]]:
         """Return the ids and the documents in some rows; they are the same list if each id is that of a document."""
@@ -69,10 +78,14 @@ def find_table_rows(lists: Sequence[Sequence[Any]]) -> TableRows | None:
     >>> find_table_rows([first, last]).rows.tolist(), find_table_rows([first, ()])
     ([0, 1, 3, 4], None)
     """
-    if not lists or countOf(map(type, lists), HitList) < len(lists):
+    if not lists or not isinstance(lists[0], HitList):
         return None
-    table = lists[0].table  # type: ignore[attr-defined]
-    if not isinstance(table, HitTable) or countOf(map(_table_of, lists), table) < len(lists):
+    table = lists[0].table
+    if not isinstance(table, HitTable):
+        return None
+    if table.lists == lists:  # as of most runs
+        return TableRows(table=table, lengths=table.lengths, rows=slice(0, len(table.id)))
+    if countOf(map(type, lists), HitList) < len(lists) or countOf(map(_table_of, lists), table) < len(lists):
         return None
     start, end = (np.fromiter(map(place, lists), np.int64, len(lists)) for place in (_start_of, _end_of))
     lengths = end - start

@@ -23,19 +23,21 @@ def evaluation_report(
     success: float = 1.0,
     caveats: Sequence[str] = (),
     by_labels: Mapping[str, LabelCorrection] | None = None,
+    run_id: str = "",
 ) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
     in any of the repeats, and the share that reached it in all of them. ``caveats`` say what is wrong with the golden
     set. ``by_labels`` has the means of judges that people's labels correct. If the scores have bounds, each measure has
-    the worst and the best mean over all grades of unjudged documents.
+    the worst and the best mean over all grades of unjudged documents. ``run_id`` is that of the run's file.
     """
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unjudged
     noise = {name: _replace_nan(value) for name, value in evaluation.noise.items()}
     run = EvaluatedRun(
         name=scores.name,
+        id=run_id or UNSET,
         measures=scores.measures,
         not_in_run=scores.not_in_run,
         not_judged=scores.not_judged,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -62,15 +63,15 @@ def find_slowest(traces: Iterable[Trace], excused: int) -> float:
     return known[max(0, len(known) - 1 - excused)] if known else math.nan
 
 
-def latency_by_stage(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
+def latency_by_stage(traces: Sequence[Trace]) -> dict[str, dict[str, float]]:
     """Return the latency of every stage, including ``total``, that a trace with an answer has.
 
     A trace that failed ranks behind all others, also in a stage that it did not reach.
     """
-    stages: dict[str, list[float]] = {}
-    failed = 0
-    for trace in traces:
-        failed += bool(trace.error)
-        for stage, milliseconds in trace.timings.items() if not trace.error else ():
-            stages.setdefault(stage, []).append(milliseconds)
+    answered = [trace.timings for trace in traces if not trace.error]
+    failed = len(traces) - len(answered)
+    stages: dict[str, list[float]] = defaultdict(list)
+    for timings in answered:
+        for stage, milliseconds in timings.items():
+            stages[stage].append(milliseconds)
     return {stage: summarise_latency(times, failed) for stage, times in stages.items()}

@@ -89,8 +89,9 @@ def keep_order(traces: Iterable[Trace] | Mapping[str, Trace]) -> dict[str, Seque
     The traces may be by query already.
     """
     by_query = traces if isinstance(traces, Mapping) else {trace.query: trace for trace in traces}
-    hits = {query: trace.listed for query, trace in by_query.items()}
-    for trace in find_unsorted(tuple(by_query.values())):
+    ordered = tuple(by_query.values())
+    hits = dict(zip(by_query, [trace.listed for trace in ordered], strict=True))
+    for trace in find_unsorted(ordered):
         count = len(trace.hits)
         hits[trace.query] = tuple(replace(hit, score=float(count - i)) for i, hit in enumerate(trace.hits))
     return hits

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, Unpack
 
+import numpy as np
+
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import GoldenSet, InputError, Measure, Run, Scores, Trace, shorten
+from karat.core import GoldenSet, InputError, Measure, Run, Scores, Trace, find_table_rows, shorten
 from karat.evaluation._averages import average_by, average_tables, select_asked, select_shared, split_wordings
 from karat.evaluation._distances import PinnedEmbedder, name_embedder
 from karat.evaluation._evaluation import Evaluation, Variant
@@ -110,7 +112,7 @@ def _score_tables(
 ) -> _Tables:
     by_variant = _traces_by_variant(traces)
     asked = restrict_golden(golden, set().union(*by_variant.values()))
-    success = f"Success@{max(1, run.provenance.settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
+    success = f"Success@{max(1, run.provenance.settings.get('k', 0), _find_longest(traces))}"
     chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
     with closing(PinnedEmbedder(cache=cache)) as embed:
         variants = _score_variants(
@@ -122,6 +124,13 @@ def _score_tables(
     return _Tables(
         asked=asked, by_variant=by_variant, variants=variants, repeats=repeats, everything=everything, success=success
     )
+
+
+def _find_longest(traces: Iterable[Trace]) -> int:
+    """Return how many hits the longest list has."""
+    lists = [trace.listed for trace in traces]
+    rows = find_table_rows(lists)
+    return max(map(len, lists)) if rows is None else int(rows.lengths.max())
 
 
 def _describe(
@@ -137,7 +146,7 @@ def _describe(
     settings, several = run.provenance.settings, len(tables.variants) > 1
     scores = name_embedder(_name_judges(tables.everything.only(requested), settings.get("judged_by")))
     unanswerable = golden.unanswerable.intersection(scores.queries)
-    unjudged = frozenset([query for query in scores.queries if query not in golden.findable]) - unanswerable
+    unjudged = frozenset(scores.queries) - golden.findable - unanswerable
     lost = _lost_by_variant(traces, unanswerable | unjudged) if several else {}
     failures = {trace.query: trace.error for trace in traces if trace.error}
     with_success, successes = tables.everything.present(tables.success)
@@ -217,6 +226,9 @@ def _name_judges(scores: Scores, judged_by: Any) -> Scores:
 
 def _require_times(run: Run) -> None:
     """Refuse a time that no clock shows: a negative one would make the latency better than it is."""
+    times = np.fromiter(chain.from_iterable([trace.timings.values() for trace in run.traces]), np.float64)
+    if ((times >= 0) & (times < math.inf)).all():
+        return
     for trace in run.traces:
         for stage, milliseconds in trace.timings.items():
             if not 0 <= milliseconds < math.inf:

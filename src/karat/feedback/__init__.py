@@ -18,10 +18,11 @@ from karat.feedback._rebuild import read_sessions, rebuild_sessions
 from karat.feedback._recording import Recorded, record_judgments
 from karat.feedback._report import report_log, report_sessions
 from karat.feedback._sampling import MOST_QUERIES
-from karat.feedback._sessions import OUTCOMES, AskedQuery, Oddities, Outcome, Session
+from karat.feedback._sessions import MOST_PER_SESSION, OUTCOMES, AskedQuery, Oddities, Outcome, Session
 from karat.feedback._summary import summarise_sessions
 
 __all__ = [
+    "MOST_PER_SESSION",
     "MOST_QUERIES",
     "OUTCOMES",
     "AskedQuery",

@@ -11,6 +11,8 @@ from karat.online import LoggedEvent, LoggedQuery
 Outcome = Literal["error", "nothing found", "not useful", "asked again", "unknown", "used"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """The worst first."""
+MOST_PER_SESSION = 20
+"""So many queries of a session count where each counts by itself: a robot asks thousands, and is one session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

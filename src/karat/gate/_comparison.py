@@ -256,7 +256,7 @@ def align_changes(rows: Sequence[Changes]) -> Floats:
         return np.array([changes for _, changes in rows])
     lists = {id(queries): queries for queries, _ in rows}  # measures have the same queries, or nearly
     places = {query: i for i, query in enumerate(dict.fromkeys(chain.from_iterable(lists.values())))}
-    columns = {key: [places[query] for query in queries] for key, queries in lists.items()}
+    columns = {key: np.array([places[query] for query in queries]) for key, queries in lists.items()}
     table = np.full((len(rows), len(places)), math.nan)
     for values, (queries, changes) in zip(table, rows, strict=True):
         values[columns[id(queries)]] = changes

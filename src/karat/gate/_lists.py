@@ -34,26 +34,28 @@ def compare_lists(
         unchanged = baseline.find_equal(candidate)
     others = [query for query in shared if query not in unchanged]
     pairs = zip(others, _take(baseline, others), _take(candidate, others), strict=True)
-    equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
-    changed: dict[str, RankSimilarity] = {}
-    for query, before, after in pairs:
-        key = len(before), deltas.get(query)
-        similarity = equal.get(key) if before == after else None
-        if similarity is None:
-            similarity = rank_similarity(before, after, k=k, rr_delta=key[1])
-            if before == after:
-                equal[key] = similarity
-        changed[query] = similarity
-    similarities: dict[str, RankSimilarity] = {}
-    for query in shared:
-        if (length := unchanged.get(query)) is None:
-            similarities[query] = changed[query]
-            continue
-        key = length, deltas.get(query)
-        if key not in equal:
-            equal[key] = rank_similarity(baseline[query], candidate[query], k=k, rr_delta=key[1])
-        similarities[query] = equal[key]
-    return similarities
+    equal = _EqualLists(k)
+    changed = {
+        query: equal[len(before), deltas.get(query)]
+        if before == after
+        else rank_similarity(before, after, k=k, rr_delta=deltas.get(query))
+        for query, before, after in pairs
+    }
+    return {
+        query: changed[query] if query in changed else equal[unchanged[query], deltas.get(query)] for query in shared
+    }
+
+
+class _EqualLists(dict[tuple[int, float | None], RankSimilarity]):
+    """The similarity of lists that stayed the same, as most do, by their length and the difference of their RR."""
+
+    def __init__(self, k: int | None) -> None:
+        self._k = k
+
+    def __missing__(self, key: tuple[int, float | None]) -> RankSimilarity:
+        ids = range(key[0])
+        similarity = self[key] = rank_similarity(ids, ids, k=self._k, rr_delta=key[1])
+        return similarity
 
 
 def _take(lists: Lists, queries: Sequence[str]) -> Sequence[Sequence[str]]:

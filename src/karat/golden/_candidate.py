@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, Judgment, Query, UsageError
@@ -29,6 +29,17 @@ class Candidates:
         own = (judgment for judgments in self.judgments.values() for judgment in judgments)
         seen = {judgment.query for judgments in (own, judged) for judgment in judgments if judgment.source in _PEOPLE}
         return tuple(query for name, query in self.queries.items() if name in seen or not query.answerable)
+
+    def leave_out(self, pairs: Set[tuple[str, str]]) -> tuple[Candidates, tuple[Judgment, ...]]:
+        """Return the candidates without what no person said of some pairs of query and document, and what that was."""
+        kept: dict[str, list[Judgment]] = {}
+        left = []
+        for judgment in (judgment for own in self.judgments.values() for judgment in own):
+            if judgment.source not in _PEOPLE and (judgment.query, judgment.target.document) in pairs:
+                left.append(judgment)
+            else:
+                kept.setdefault(judgment.query, []).append(judgment)
+        return replace(self, judgments=kept), tuple(left)
 
 
 def read_candidates(files: Sequence[str | Path], golden: GoldenSet) -> tuple[Candidates, list[str | Path]]:

@@ -150,7 +150,8 @@ class Merged:
 def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
     """Return a set with the judgments of some files added to it.
 
-    A row without a grade is one that nobody judged yet, and is only counted. ``annotator`` and ``date`` are filled in
+    A row without a grade is one that nobody judged yet, and is only counted; what behaviour proposes for its pair is
+    left out. ``annotator`` and ``date`` are filled in
     where a row has none. Each annotator's latest grade of a pair counts.
 
     A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added, with
@@ -162,7 +163,8 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
     judgments = {_key(judgment): judgment for judgment in golden.judgments}
     if len(judgments) < len(golden.judgments):
         raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
-    before, empty, keys = set(judgments), 0, set()
+    before, keys = set(judgments), set()
+    empty: list[tuple[str, str]] = []
     candidates, pools = read_candidates(files, golden)
     wider = replace(golden, judgments=golden.held_judgments, queries=(*golden.queries, *candidates.queries.values()))
     place = resolver(golden)
@@ -171,8 +173,8 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
             with row:
                 row.ignore(*_SHOWN_ONLY)
                 if not row.has("grade"):
+                    empty.append((str(row.value("query", default="")), str(row.value("document", default=""))))
                     row.ignore("grade", *Judgment.__slots__, *Target.__slots__)
-                    empty += 1
                     continue
                 judgment = _checked(wider, row, annotator, date)
                 _check_part(golden, row, judgment.target, place)
@@ -183,6 +185,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
     paraphrases = read_accepted((Path(file) for file in files if Path(file).is_dir()), golden, reading)
     reading.finish()
     judged = candidates.find_seen(judgments[key] for key in keys)
+    candidates, refused = candidates.leave_out({*empty} - {(query, target.document) for query, target, *_ in keys})
     seen = _leave_out(judged, paraphrases)
     for judgment in (judgment for query in seen for judgment in candidates.judgments.get(query.id, ())):
         judgments.setdefault(_key(judgment), judgment)
@@ -195,12 +198,13 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
         ),
         added=len((keys & kept.keys()) - before),
         replaced=len(keys & before),
-        empty=empty,
+        empty=len(empty),
         agreement=agreement(kept.values()),
         notes=(
             *reading.notes(),
             *_note_machines(kept[key] for key in keys & kept.keys()),
             *_note_reworded(len(judged) - len(seen)),
+            *_note_refused(refused, {query.id for query in seen}),
         ),
         new_queries=seen,
         unseen=len(unseen),
@@ -219,6 +223,13 @@ def _note_reworded(count: int) -> Iterator[str]:
     if count:
         which = "1 judged query has" if count == 1 else f"{count:,} judged queries have"
         yield f"{which} the words of an accepted paraphrase, and stays out of the set: judge the golden query instead"
+
+
+def _note_refused(judgments: Iterable[Judgment], queries: set[str]) -> Iterator[str]:
+    """Yield a note if grades of behaviour stay out of queries that come into the set."""
+    if count := sum(judgment.query in queries for judgment in judgments):
+        which, whose = ("1 grade", "its row") if count == 1 else (f"{count:,} grades", "their rows")
+        yield f"{which} that behaviour proposes stay{'s' if count == 1 else ''} out: nobody has filled in {whose}"
 
 
 def _note_machines(judgments: Iterable[Judgment]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from karat.chat import BudgetSpent, NotMeasurable, Prompt
+from karat.chat import BudgetSpent, NotMeasurable, Prompt, Subject, asking_about
 from karat.core import Measure, UsageError, did_you_mean
 from karat.judges._grades import judge_overlap_grade, judge_relevance
 from karat.judges._items import Item
@@ -187,8 +187,12 @@ def _judge(bench: Bench, judge: Judge, item: Item, stop: threading.Event) -> Opi
     )
     if stop.is_set():
         return replace(opinion, reason="not asked: the budget is spent")
+    subject = Subject(
+        query=item.query, judge=judge.name, paraphrase=item.paraphrase, repeat=item.repeat, vote=bench.vote
+    )
     try:
-        value, findings = judge.function(bench, item)
+        with asking_about(subject):
+            value, findings = judge.function(bench, item)
     except NotMeasurable as error:
         return replace(opinion, reason=str(error))
     except BudgetSpent:

@@ -126,11 +126,11 @@ class Collapse:
     def _first_documents(self, documents: Iterable[str], k: int | None) -> list[Hashable]:
         return list(dict.fromkeys(map(self._document, documents)))[:k]
 
-    def _align_whole(self, queries: Sequence[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
+    def _align_whole(self, queries: list[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
         """Return the alignment of all queries if whole documents are judged and returned, or None."""
         if self.unit != "document" or self.golden.class_of:
             return None
-        lists = [hits.get(query, ()) for query in queries]
+        lists = list(hits.values()) if list(hits) == queries else [hits.get(query, ()) for query in queries]
         return align_whole(self.golden.grades_by_query, queries, lists, self._size_of)
 
     def _size_of(self, document: str) -> int | None:

@@ -7,7 +7,7 @@ has to look again. What has no place in the new version is lost, and told. The s
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
@@ -77,7 +77,7 @@ def carry_judgments(golden: GoldenSet, table: Sequence[MigrationTable], document
         hints=hints,
         lost_hints=lost_hints,
         changes=tuple(changes),
-        notes=tuple(_list_notes(golden, queries, kept.values())),
+        notes=tuple(_list_notes(golden, queries, kept.values(), {query for query, _ in rows})),
     )
     proposed = replace(new, queries=queries, judgments=tuple(kept.values()))
     return Proposal(golden=proposed, rows=tuple(rows.values()), report=report)
@@ -292,9 +292,23 @@ def _describe(judgment: Judgment, carried: Carried) -> CarriedTarget:
     )
 
 
-def _list_notes(golden: GoldenSet, queries: Sequence[Query], kept: Iterable[Judgment]) -> Iterator[str]:
+def _list_notes(
+    golden: GoldenSet, queries: Sequence[Query], kept: Iterable[Judgment], to_judge: Set[str]
+) -> Iterator[str]:
+    """Yield which queries have no relevant judgment, and what to do about them."""
     relevant = {judgment.query for judgment in kept if judgment.grade >= golden.relevant}
     bare = [query.id for query in queries if query.answerable and query.id not in relevant]
-    if bare:
-        listed = ", ".join(bare[:5]) + (" ..." if len(bare) > 5 else "")
-        yield f"{len(bare):,} queries have no relevant judgment until somebody judges the rows: {listed}"
+    waiting, lost = [name for name in bare if name in to_judge], [name for name in bare if name not in to_judge]
+    if waiting:
+        yield f"{_name_queries(waiting)} no relevant judgment until somebody judges the rows: {_list_names(waiting)}"
+    if lost:
+        hint = "karat golden pool finds documents to judge"
+        yield f"{_name_queries(lost)} no relevant judgment, and no row to judge: {_list_names(lost)}; {hint}"
+
+
+def _name_queries(names: Sequence[str]) -> str:
+    return "1 query has" if len(names) == 1 else f"{len(names):,} queries have"
+
+
+def _list_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from karat.config import OnlineConfig
+from karat.feedback import MOST_PER_SESSION
 from karat.monitoring._answers import measure_answers
 from karat.monitoring._origins import collect_origins, find_drift, find_normaliser
 from karat.monitoring._rules import describe_rule, is_beyond
@@ -25,6 +26,7 @@ from karat.online import LoggedQuery, LogReader
 from karat.online.flags import CONTROL
 from karat.projects import Project
 from karat.schema.watch import AlertState, CanaryRule, CanaryWindow, WatchValue
+from karat.stats import pick_evenly
 from karat.store import Store
 from karat.text import folded
 
@@ -109,6 +111,15 @@ def _cut(queries: Sequence[LoggedQuery], window: Window) -> list[LoggedQuery]:
     return [query for query in queries if window.start <= query.time < window.end]
 
 
+def _thin(queries: Sequence[LoggedQuery]) -> list[LoggedQuery]:
+    """Return queries with at most twenty of each session, so that no robot hides what people get."""
+    sessions: dict[str, list[LoggedQuery]] = {}
+    for query in queries:
+        sessions.setdefault(f"s{query.session}" if query.session else f"q{query.id}", []).append(query)
+    kept = (query for own in sessions.values() for query in pick_evenly(own, MOST_PER_SESSION))
+    return sorted(kept, key=lambda query: (query.time, query.id))
+
+
 def _judge(
     own: Sequence[LoggedQuery],
     live: Sequence[LoggedQuery],
@@ -119,10 +130,11 @@ def _judge(
 ) -> Iterator[CanaryRule]:
     """Yield the alerts of the canary, and how it stands beside the others."""
     sides = [find_normaliser(collect_origins(queries)) for queries in (own, live)]
-    signals = measure_answers(own, project, sides[0], config.least)
-    others = measure_answers(live, project, sides[1], config.least)
-    signals |= measure_traffic(own, before, 0, config.least)
-    signals |= _compare(own, live, sides, config)
+    mine, theirs = _thin(own), _thin(live)
+    signals = measure_answers(mine, project, sides[0], config.least)
+    others = measure_answers(theirs, project, sides[1], config.least)
+    signals |= measure_traffic(mine, before, 0, config.least)
+    signals |= _compare(mine, theirs, sides, config)
     for what in ("index", "normaliser"):
         signals[what] = find_drift(what, collect_origins(own), collect_origins(known), len(own))
     for name, limit in config.alerts.items():

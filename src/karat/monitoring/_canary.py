@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 from msgspec import structs
@@ -18,7 +17,7 @@ from karat.monitoring._times import format_time
 from karat.online.flags import Flag, FlagConflict, change_flag, read_flag_history, read_flags
 from karat.projects import Project
 from karat.schema.watch import CanaryReport, CanaryRule, CanaryWindow
-from karat.store import open_store
+from karat.store import has_store, open_store
 
 CANARY_AUTHOR = "karat canary"
 """Who changes a flag, in its history."""
@@ -79,7 +78,7 @@ def _find_flag(store: str | os.PathLike[str], key: str) -> tuple[Flag, int]:
     try:
         flags = read_flags(store)
     except InputError as error:
-        if Path(store).exists():  # it cannot be read, which is no mistake of whoever asks
+        if has_store(store):  # it cannot be read, which is no mistake of whoever asks
             raise SystemFailed(str(error)) from None
         raise
     if key not in flags:
@@ -177,7 +176,7 @@ def _decide_start(store: str | os.PathLike[str], key: str, following: float) -> 
     if latest is None:
         hint = f"karat shadow gate ... --json, and karat online record --feature {key}, record one"
         return "hold", f"no run of {key!r} is recorded that says it is eligible; {hint}", 0.0, False
-    name, outcome, _ = latest
+    name, outcome, *_ = latest
     if outcome != "pass":
         return "hold", f"run {name}, recorded last for {key!r}, is {outcome}", 0.0, True
     return "promote", f"run {name}, recorded last for {key!r}, passed", following, True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from msgspec import structs
 
@@ -20,7 +19,7 @@ from karat.online import check_health
 from karat.projects import Project
 from karat.schema import OnlineHealth
 from karat.schema.watch import WatchAlert, WatchReport, WatchValue, WatchWindow
-from karat.store import Store, open_store
+from karat.store import Store, has_store, open_store
 
 LOG = "log"
 """The name under which the state of looks at a whole log is kept."""
@@ -44,7 +43,7 @@ def watch(
     moment = time.time() if now is None else now
     health = check_health(store)
     dropped = sum(health.dropped.values())
-    if not Path(store).exists():
+    if not has_store(store):
         return _report(Look(windows=()), chosen, health, moment, {}, dropped)
     with open_store(store) as opened:
         look = look_at(opened, chosen, project, moment)

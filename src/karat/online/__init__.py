@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from karat.core import open_lazily
 from karat.online._asked import Asked
+from karat.online._emitting import Emit, current_trace, emitting
 from karat.online._ingest import Ingested, ingest
 from karat.online._log import Log
 from karat.online._opening import open  # noqa: A004 (karat.online.open reads as it should)
@@ -50,6 +51,7 @@ __all__ = [
     "VALIDATE_NOT_USEFUL",
     "VALIDATE_USEFUL",
     "Asked",
+    "Emit",
     "Ingested",
     "Log",
     "LogMiddleware",
@@ -65,6 +67,8 @@ __all__ = [
     "Totals",
     "acknowledge_drops",
     "check_health",
+    "current_trace",
+    "emitting",
     "expire",
     "export_log",
     "follow",

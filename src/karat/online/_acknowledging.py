@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from karat.core import UsageError
 from karat.online._health import look_for_drops
 from karat.online._ingest import lock_ingester
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._times import format_time
 from karat.schema import OnlineAcknowledgement
 from karat.store import open_store
@@ -25,7 +24,7 @@ def acknowledge_drops(path: str | os.PathLike[str] = "karat.db", *, author: str,
     for what, text in (("an author", author), ("a reason", reason)):
         if not text.strip() or len(text) > _LONGEST:
             raise UsageError(f"an acknowledgement needs {what}, of up to {_LONGEST:,} letters")
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     paths.require_log()
     now = time.time()
     with open_store(paths.store, write=True) as store:

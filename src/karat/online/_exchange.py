@@ -15,7 +15,8 @@ import msgspec
 
 from karat.core import InputError, UsageError
 from karat.files import parse_json_lines, read_bytes, refuse_input, replace_file
-from karat.online._paths import Paths
+from karat.online._export_folder import read_export, write_contents
+from karat.online._paths import find_paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
 from karat.online._records import LoggedEvent, LoggedQuery
 from karat.online._stored import LogReader, event_row, query_row, read_log
@@ -41,14 +42,20 @@ def import_ubi(
     """Read queries and events of UBI 1.3.0, one JSON object a line, into a store; the same twice changes nothing.
 
     Texts are redacted and ids of people hashed, as :func:`karat.online.open` does with what a host logs, whose settings
-    these are. Ids of a file that karat exported are hashed already: ``keep_ids`` leaves them as they are.
+    these are. Ids of a file that karat exported are hashed already: ``keep_ids`` leaves them as they are. A folder
+    among the files is one that :func:`export_log` wrote, of either format: its records stay as they are.
     """
-    inputs = [(os.fspath(file), read_bytes(file)) for file in files]
-    paths, redaction = Paths(Path(path)), None if redact is False else make_redaction(redact)
-    if not keep_ids and key is None and read_key(paths.key) is None:
+    folders = [Path(file) for file in files if Path(file).is_dir()]
+    exported = [record for folder in folders for record in read_export(folder)]
+    inputs = [(os.fspath(file), read_bytes(file)) for file in files if not Path(file).is_dir()]
+    paths, redaction = find_paths(path), None if redact is False else make_redaction(redact)
+    keep = keep_ids or not inputs
+    if not keep and key is None and read_key(paths.key) is None:
         _read_rows(inputs, RowPrivacy(redaction, secrets.token_bytes()))  # what is refused leaves no key behind
-    hash_key = None if keep_ids else find_key(paths.key, key)
+    hash_key = None if keep else find_key(paths.key, key)
     queries, events = _read_rows(inputs, RowPrivacy(redaction, hash_key))
+    queries += [query_row(record) for record in exported if isinstance(record, LoggedQuery)]
+    events += [event_row(record) for record in exported if isinstance(record, LoggedEvent)]
     if hash_key is not None:
         note_key(paths.key_checks, hash_key)
     with open_store(path, write=True) as store, store.transaction():
@@ -88,13 +95,15 @@ def export_log(
         refuse_input(folder, "the destination", folder=True)
         writing = _Writing(_make_folder(Path(folder)))
         (writing.write_ubi if format == "ubi" else writing.write_parquet)(reader, since, until)
-    return OnlineExport(
+    document = OnlineExport(
         queries=writing.counts["queries"],
         events=writing.counts["events"],
         files=tuple(sorted(writing.files)),
         invalid=writing.counts["invalid"],
         reason=writing.reason,
     )
+    write_contents(writing.folder, document)
+    return document
 
 
 def _make_folder(place: Path) -> Path:

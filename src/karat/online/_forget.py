@@ -14,8 +14,9 @@ from karat.online._archive import Archive
 from karat.online._drafts import QueryDraft, decode_draft
 from karat.online._hit_rows import to_text
 from karat.online._ingest import ingest_locked, lock_ingester
-from karat.online._paths import Paths
+from karat.online._paths import Paths, find_paths
 from karat.online._privacy import KEY_VARIABLE, count_other_keys, hash_id, parse_key, read_key
+from karat.online._received import forget_received
 from karat.online._segment import HEADER, SUFFIX, Broken, erase, is_erased, read_frames
 from karat.schema import OnlineForgetting
 from karat.store import Store, open_store
@@ -30,16 +31,20 @@ def forget(
 ) -> OnlineForgetting:
     """Remove all records of a session, or of a user: from the store, its free pages, the journal and the archive.
 
+    Spans that were received and wait go, too.
+
     With a user go all their sessions. The ids are those that the host gave; they are hashed with ``key``, or with the
     key of the log. What a golden set took over is not touched: it is the user's file.
     """
+    from karat.online.trials import forget_in_trials  # it imports this package
+
     if (session is None) == (user is None):
         raise UsageError("say whom to forget: a session or a user, and one at a time")
     column, given = ("session", str(session)) if session is not None else ("user", str(user))
     if not given:
         raise UsageError(f"the id of the {column} is empty; say whom to forget")
-    paths = Paths(Path(path))
-    if not paths.store.exists() and not paths.journal.is_dir():
+    paths = find_paths(path)
+    if not paths.has_store() and not paths.journal.is_dir():
         raise InputError("no such log", source=str(path))
     paths.journal.mkdir(mode=0o700, exist_ok=True)
     known = parse_key(key) if key is not None else read_key(paths.key)
@@ -53,7 +58,9 @@ def forget(
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)
             rows += sum(store.forget_query(query) for query in traces.queries)
+            forget_in_trials(store, (value for name, value in traces.ids if name == "session"))
         frames, unread = _erase_all(paths, traces)
+        frames += forget_received(paths.base, traces.ids)
         archived = archive.forget(traces.covers_row)
         if not fits and not rows and not frames and not archived:
             raise _explain_key(path, known)
@@ -81,7 +88,7 @@ def _explain_key(path: str | os.PathLike[str], known: bytes | None) -> InputErro
 def _erase_all(paths: Paths, traces: _Traces) -> tuple[int, list[str]]:
     """Overwrite the records of somebody in all segments; return how many, and what could not be looked through."""
     count, unread = 0, list[str]()
-    for segment in sorted(paths.journal.glob(f"*{SUFFIX}")):
+    for segment in sorted((*paths.journal.glob(f"*{SUFFIX}"), *paths.read.glob(f"*{SUFFIX}"))):
         try:
             count += _erase(segment, traces)
         except OSError:

@@ -12,7 +12,8 @@ import msgspec
 
 from karat.core import InputError, SystemFailed
 from karat.online._drafts import decode_draft
-from karat.online._paths import Paths
+from karat.online._paths import Paths, find_paths
+from karat.online._received import RECEIVED, read_received
 from karat.online._rollouts import list_rollouts
 from karat.online._segment import (
     HEADER,
@@ -44,10 +45,10 @@ def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
 
     A store or journal that is there and cannot be read raises :class:`karat.core.SystemFailed`.
     """
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     paths.require_log()
     try:
-        if not paths.store.exists():
+        if not paths.has_store():
             return _check(paths, None, str(path))
         with open_store(paths.store) as store:
             return _check(paths, store, str(path))
@@ -69,7 +70,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     return OnlineHealth(
         store=name,
         healthy=not (unseen or damages or journal.damages),
-        bytes=0 if store is None else paths.store.stat().st_size,
+        bytes=0 if store is None else store.measure(),
         queries=_summarize(store, "queries"),
         events=_summarize(store, "events"),
         journal=journal,
@@ -80,7 +81,8 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         without_session=0 if store is None else store.count_without_session(),
         acknowledged=acknowledged,
         acknowledgements=() if store is None else _list_acknowledgements(store),
-        free=_find_free(paths.store),
+        free=_find_free(paths.base),
+        received=read_received(paths.base),
         **({} if store is None else list_rollouts(store)),
     )
 
@@ -192,9 +194,13 @@ def _read_segment(
 
 
 def _find_written(payload: bytes) -> list[float]:
-    """Return when a record was written, by its id; nothing for one that cannot be read."""
+    """Return when a record was written, by its id; nothing for one that cannot be read.
+
+    The id of a span that was received has no time: then it is when the span began, which was before.
+    """
     try:
-        return [find_time(decode_draft(payload).id)]
+        draft = decode_draft(payload)
+        return [draft.time if draft.id.startswith(RECEIVED) else find_time(draft.id)]
     except (msgspec.MsgspecError, ValueError):
         return []
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
-from karat.online._paths import Paths
+from karat.online._emitting import Emit
+from karat.online._paths import Paths, find_paths
 from karat.online._plain_rows import read_plain
 from karat.online._records import LoggedQuery
 from karat.online._segment import (
@@ -35,6 +36,8 @@ from karat.online._stored import event_row, query_row, shadow_row
 from karat.store import Row, Store, open_store
 
 _PIECE = 4 << 20  # bytes that are read, and committed, at once: more than the largest frame
+KEEP_SECONDS = 86400.0
+"""How long segments are kept that a server has."""
 _ABANDONED = 60.0  # seconds after which a segment that is being made belongs to a dead process
 
 
@@ -66,12 +69,20 @@ class Ingested:
         )
 
 
-def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> Ingested:
+def ingest(
+    path: str | os.PathLike[str] = "karat.db",
+    *,
+    wait: bool = False,
+    keep: float = KEEP_SECONDS,
+    emit: Emit | None = None,
+) -> Ingested:
     """Bring what is in the journal into the store. ``wait`` for another ingester, or leave the work to it.
 
-    A path at which there is neither a store nor a journal is refused.
+    A path at which there is neither a store nor a journal is refused. Segments that a server has are still kept for so
+    many seconds: if it comes back from an older copy, what that does not have is brought there again. ``emit`` gets the
+    rows of queries once they are stored.
     """
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     paths.require_log()
     if not paths.journal.is_dir():
         open_store(paths.store, write=True).close()  # brings it to this version
@@ -80,7 +91,7 @@ def ingest(path: str | os.PathLike[str] = "karat.db", *, wait: bool = False) -> 
         if not locked:
             return Ingested(busy=True)
         with open_store(paths.store, write=True) as store:
-            return ingest_locked(paths, store)
+            return ingest_locked(paths, store, keep, emit)
 
 
 @contextmanager
@@ -100,21 +111,40 @@ def lock_ingester(paths: Paths, *, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def ingest_locked(paths: Paths, store: Store) -> Ingested:
+def ingest_locked(paths: Paths, store: Store, keep: float = KEEP_SECONDS, emit: Emit | None = None) -> Ingested:
     """Read all segments once; the caller has the lock of the ingester."""
     positions = store.positions()
+    if not paths.is_local:
+        _bring_back(paths, positions)
     names = sorted(path for path in paths.journal.glob(f"*{SUFFIX}") if path.is_file())
     total = Ingested()
     for path in names:
         with suppress(FileNotFoundError):
-            total += _Reading(paths, store, path, positions.get(path.name, HEADER)).run()
-    gone = positions.keys() - {path.name for path in names}
+            total += _Reading(paths, store, path, positions.get(path.name, HEADER), emit).run()
+    gone = positions.keys() - {path.name for path in names} if paths.is_local else _remove_read(paths, keep)
     if gone:
         with store.transaction():
             for name in gone:
                 store.remove_position(name)
     _remove_abandoned(paths)
     return total
+
+
+def _bring_back(paths: Paths, positions: dict[str, int]) -> None:
+    """Take back the segments that were read, and of which the server does not know: it has been restored."""
+    for path in paths.read.glob(f"*{SUFFIX}"):
+        if positions.get(path.name, 0) < path.stat().st_size:
+            path.rename(paths.journal / path.name)
+
+
+def _remove_read(paths: Paths, keep: float) -> set[str]:
+    """Remove the segments that were read long ago; return their names."""
+    names = set()
+    for path in paths.read.glob(f"*{SUFFIX}"):
+        if path.stat().st_mtime <= time.time() - keep:
+            path.unlink()
+            names.add(path.name)
+    return names
 
 
 def _remove_abandoned(paths: Paths) -> None:
@@ -166,8 +196,8 @@ class _Batch:
 class _Reading:
     """The reading of one segment from where it was left."""
 
-    def __init__(self, paths: Paths, store: Store, path: Path, position: int) -> None:
-        self._paths, self._store, self._path, self._position = paths, store, path, position
+    def __init__(self, paths: Paths, store: Store, path: Path, position: int, emit: Emit | None) -> None:
+        self._paths, self._store, self._path, self._position, self._emit = paths, store, path, position, emit
         self._done = Ingested()
 
     def run(self) -> Ingested:
@@ -176,11 +206,19 @@ class _Reading:
             final = lock(descriptor)  # first: if nobody writes any more, what is read now is all there is
             self._read(descriptor, final)
             if final:
-                self._path.unlink()
+                self._put_away()
                 self._done = replace(self._done, segments=self._done.segments + 1)
         finally:
             os.close(descriptor)
         return self._done
+
+    def _put_away(self) -> None:
+        if self._paths.is_local:
+            self._path.unlink()
+            return
+        self._paths.read.mkdir(mode=0o700, exist_ok=True)
+        os.utime(self._path)  # from now on it is kept
+        self._path.rename(self._paths.read / self._path.name)
 
     def _read(self, descriptor: int, final: bool) -> None:
         size = os.fstat(descriptor).st_size
@@ -222,6 +260,8 @@ class _Reading:
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
+        if self._emit is not None and batch.queries:
+            self._emit(batch.queries)
 
     def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
         """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""

@@ -15,7 +15,7 @@ from os import getpid
 from pathlib import Path
 from struct import Struct
 from time import time, time_ns
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from msgspec.structs import replace
 
@@ -34,6 +34,9 @@ from karat.online._privacy import (
 )
 from karat.online._segment import LARGEST
 from karat.online._shadow_records import MirroredAnswer, ShadowDraft
+
+if TYPE_CHECKING:
+    from karat.config import TelemetryConfig
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,7 +84,7 @@ class Log:
         self._ingester: Ingester | None = None
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | str:
         """The store that records end up in."""
         return self._paths.store
 
@@ -226,10 +229,13 @@ class Log:
 
         return decorate if function is None else decorate(function)
 
-    def start_ingester(self) -> None:
-        """Start a thread that brings records into the store until the log is closed."""
+    def start_ingester(self, telemetry: TelemetryConfig | None = None) -> None:
+        """Start a thread that brings records into the store until the log is closed.
+
+        Queries are sent to a collector, if ``telemetry`` or the variables of OpenTelemetry name one.
+        """
         if self._ingester is None:
-            self._ingester = Ingester(self._paths.store)
+            self._ingester = Ingester(self._paths.store, telemetry)
 
     def close(self) -> None:
         """Close the journal. Records that come later are dropped, and counted."""

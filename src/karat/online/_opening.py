@@ -8,12 +8,16 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from karat.core import KaratError, UsageError
 from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._log import Log, Origin
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._privacy import KEY_VARIABLE, Redaction, make_key, make_redaction, note_key, parse_key
+
+if TYPE_CHECKING:
+    from karat.config import TelemetryConfig
 
 _logger = logging.getLogger("karat.online")
 
@@ -32,6 +36,7 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     sync: float = SYNC_SECONDS,
     segment_bytes: int = SEGMENT_BYTES,
     ingest: bool = False,
+    telemetry: str | TelemetryConfig | None = None,
 ) -> Log:
     """Return the log of a host. Only settings that make no sense raise; a disk that fails does not, here or later.
 
@@ -41,7 +46,8 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     ``system`` is the version or fingerprint of what answers, ``build`` that of its code, ``index`` a hash of its index
     and ``normaliser`` a fingerprint of how it normalises texts. ``sync`` is
     how many seconds a loss of power may cost. ``ingest`` starts a thread that brings records into the store; ``karat
-    online ingest --follow`` does it in a process of its own, which disturbs the host less.
+    online ingest --follow`` does it in a process of its own, which disturbs the host less. Whoever ingests
+    sends queries to a collector of OpenTelemetry, if its variables name one, or ``telemetry``: a URL, or all settings.
     """
     if not 0 < sample <= 1:
         raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
@@ -49,7 +55,10 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
         raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
     if not segment_bytes >= LEAST_SEGMENT:
         raise UsageError(f"segment_bytes={segment_bytes!r} is too small; use {LEAST_SEGMENT} bytes or more")
-    paths = Paths(Path(path))
+    if telemetry is not None and not ingest:
+        raise UsageError("telemetry needs ingest=True; without it, 'karat online ingest' sends what the log has")
+    config = _read_endpoint(telemetry) if isinstance(telemetry, str) else telemetry
+    paths = find_paths(path)
     redaction = make_redaction(redact)
     hash_key = None if keep_ids else parse_key(key) if key is not None else _find_key(paths.key)
     if hash_key is not None:
@@ -60,8 +69,14 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     origin = Origin(system=system, build=build, index=index, normaliser=normaliser)
     log = Log(paths, journal, hiding, key=hash_key, rate=float(sample), origin=origin)
     if ingest:
-        log.start_ingester()
+        log.start_ingester(config)
     return log
+
+
+def _read_endpoint(url: str) -> TelemetryConfig:
+    from karat.config import read_telemetry
+
+    return read_telemetry({"endpoint": url}, "karat.online.open")
 
 
 def _find_key(path: Path) -> bytes:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from karat.core import InputError
 from karat.files import replace_file
-from karat.online._records import Record
+from karat.online._records import LoggedEvent, LoggedQuery, Record
 
 _HIT = pl.Struct(
     {
@@ -54,3 +55,22 @@ def _plain(name: str, value: Any) -> Any:
     if name == "hits":
         return [{field: getattr(hit, field) for field in hit.__struct_fields__} for hit in value]
     return value
+
+
+def read_rows(path: Path, kind: str) -> list[Record]:
+    """Return the records of a file that :func:`write_rows` wrote: ``query`` or ``event``."""
+    record: type[LoggedQuery | LoggedEvent] = LoggedQuery if kind == "query" else LoggedEvent
+    names = record.__struct_fields__
+    try:
+        frame = pl.read_parquet(path, columns=list(names))
+        return [msgspec.convert([kind, *map(_to_value, names, row)], record) for row in frame.iter_rows()]
+    except (pl.exceptions.PolarsError, OSError, msgspec.MsgspecError) as error:
+        problem = " ".join(str(error).split())
+        raise InputError(f"is not a file of records that karat exported: {problem}", source=str(path)) from None
+
+
+def _to_value(name: str, value: Any) -> Any:
+    """Return what is in a cell as the positions of a record have it."""
+    if name in _AS_JSON:
+        return msgspec.json.decode(value)
+    return [list(hit.values()) for hit in value] if name == "hits" else value

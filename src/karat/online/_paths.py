@@ -1,26 +1,40 @@
-"""Where the files of a log are: all beside its store."""
+"""Where the files of a log are: beside its store, or, if that is in PostgreSQL, in a folder of the host."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import InputError
+from karat.store import is_address, parse_address
+
+FOLDER_VARIABLE = "KARAT_ONLINE_FOLDER"
+"""Names the folder of journal, key and archive of a store in PostgreSQL; without it, they are in the working folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The files of a log.
+    """The files of a log, by :func:`find_paths`."""
 
-    >>> Paths(Path("logs/karat.db")).key.as_posix()
-    'logs/karat.db.key'
-    """
+    store: Path | str
+    """The file of the store, or its address."""
+    base: Path
+    """What the names of the other files begin with."""
 
-    store: Path
+    @property
+    def is_local(self) -> bool:
+        """Whether the store is a file, which has one journal; a server may have those of many hosts."""
+        return isinstance(self.store, Path)
+
+    def has_store(self) -> bool:
+        """Return whether there is a store; at an address only opening it tells."""
+        return not isinstance(self.store, Path) or self.store.exists()
 
     def is_log(self) -> bool:
         """Return whether there is a store, or a journal."""
-        return self.store.exists() or self.journal.is_dir()
+        return self.has_store() or self.journal.is_dir()
 
     def require_log(self) -> None:
         """Refuse a path at which there is neither a store nor a journal."""
@@ -30,7 +44,7 @@ class Paths:
     @property
     def journal(self) -> Path:
         """The folder of segments. Not ``-journal``: SQLite would take that for its own."""
-        return self.store.with_name(f"{self.store.name}.journal")
+        return self.base.with_name(f"{self.base.name}.journal")
 
     @property
     def torn(self) -> Path:
@@ -38,9 +52,14 @@ class Paths:
         return self.journal / "torn"
 
     @property
+    def read(self) -> Path:
+        """The folder of segments that were read, which are kept for a server that has to be restored."""
+        return self.journal / "read"
+
+    @property
     def key(self) -> Path:
         """The key that ids are hashed with."""
-        return self.store.with_name(f"{self.store.name}.key")
+        return self.base.with_name(f"{self.base.name}.key")
 
     @property
     def key_checks(self) -> Path:
@@ -50,4 +69,22 @@ class Paths:
     @property
     def archive(self) -> Path:
         """The folder of records that are too old for the store."""
-        return self.store.with_name(f"{self.store.name}.archive")
+        return self.base.with_name(f"{self.base.name}.archive")
+
+
+def find_paths(path: str | os.PathLike[str]) -> Paths:
+    """Return where the files of a log are, by the path or the address of its store.
+
+    The host of an address has no part in it: after a change of servers the journal is still found.
+
+    >>> find_paths("logs/karat.db").key.as_posix()
+    'logs/karat.db.key'
+    >>> find_paths("postgresql://db.example/logs").journal.name
+    'karat-logs.journal'
+    """
+    if not is_address(path):
+        return Paths(Path(path), Path(path))
+    address = parse_address(str(path))
+    parts = ("karat", address.database, *([] if address.schema == "karat" else [address.schema]))
+    name = re.sub(r"[^\w.-]", "_", "-".join(parts))
+    return Paths(str(path), Path(os.environ.get(FOLDER_VARIABLE, ""), name))

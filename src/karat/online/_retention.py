@@ -6,12 +6,11 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from karat.core import UsageError
 from karat.online._archive import archive_day
 from karat.online._ingest import lock_ingester
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._records import LoggedQuery
 from karat.online._stored import LogReader
 from karat.online._times import DAY, format_day, start_of_day
@@ -41,14 +40,14 @@ def expire(
     now: float | None = None,
 ) -> OnlineRetention:
     """Remove what is older than its table keeps, by whole days in UTC; write queries to the archive before."""
-    paths, keep = Paths(Path(path)), retention or Retention()
+    paths, keep = find_paths(path), retention or Retention()
     moment = time.time() if now is None else now
     before = {
         "queries": start_of_day(moment - keep.queries * DAY),
         "events": start_of_day(moment - keep.events * DAY),
         "shadow_runs": start_of_day(moment - keep.shadow_runs * DAY),
     }
-    if not paths.store.exists():
+    if not paths.has_store():
         open_store(paths.store)  # raises: there is no such store
     paths.journal.mkdir(mode=0o700, exist_ok=True)
     # The lock is that of ingesting and forgetting: who is forgotten meanwhile must not come back in the archive.

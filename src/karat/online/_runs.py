@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast, get_args
 
 from karat.core import InputError, UsageError
 from karat.reports import read_document
 from karat.schema import DecisionDocument, MeasureRow, OnlineRecorded, to_json, to_plain
-from karat.store import Row, open_store
+from karat.store import Row, Store, open_store
 
 RunKind = Literal["full", "shadow", "regression", "ab_test"]
 KINDS: tuple[str, ...] = get_args(RunKind)
@@ -32,11 +32,8 @@ def record_run(
 
     ``feature`` is what was tried, and ``control`` the id of the run that it was compared with.
     """
-    text = to_json(decision)
-    name = f"{decision.run.name}-{_digest(decision)}"
     total = decision.latency.stages.get("total")
     row = (
-        name,
         kind,
         feature,
         time.time() if now is None else now,
@@ -46,10 +43,11 @@ def record_run(
         None if total is None else total.mean,
         control,
         decision.verdict.outcome,
-        text,
+        to_json(decision),
     )
     with open_store(path, write=True) as store, store.transaction():
-        new = store.add_run(row, list(_values(name, decision)))
+        name = _name(store, decision)
+        new = store.add_run((name, *row), list(_values(name, decision)))
     return OnlineRecorded(run=name, new=new)
 
 
@@ -65,9 +63,18 @@ def record_report(
     return record_run(path, decision, kind=cast("RunKind", kind), feature=feature, control=control)
 
 
-def _digest(decision: DecisionDocument) -> str:
+def _name(store: Store, decision: DecisionDocument) -> str:
+    """Return the id of the run, with more behind it if that has another decision, as by another policy, already."""
+    digest = _digest(to_plain(decision))
+    if not decision.run.id:
+        return f"{decision.run.name}-{digest}"
+    known = store.run_document(decision.run.id)
+    return decision.run.id if known is None or _digest(json.loads(known)) == digest else f"{decision.run.id}-{digest}"
+
+
+def _digest(decision: Mapping[str, Any]) -> str:
     """Return what tells two decisions apart; the day of a report is not part of what was measured."""
-    plain = {name: value for name, value in to_plain(decision).items() if name != "created"}
+    plain = {name: value for name, value in decision.items() if name != "created"}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
 from karat.files import record_folder
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery
 from karat.online._shadow_records import Answers, LoggedShadow
 from karat.online._totals import Totals, read_totals
@@ -180,7 +179,7 @@ class LogReader:
 
 def read_log(path: str | os.PathLike[str] = "karat.db") -> LogReader:
     """Open the records of a store for reading. What is still in the journal is not among them: see ``ingest``."""
-    paths = Paths(Path(path))
+    paths = find_paths(path)
     for beside in (paths.key, paths.journal, paths.archive):
         record_folder(beside)
     return LogReader(open_store(path))

@@ -181,8 +181,7 @@ def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run
         from karat.projects.judging import attach_labels  # judges take longer to import than a gate to decide
 
         run = attach_labels(run, labels)
-    voted = {name for trace in run.traces for name in trace.opinions if name.startswith("noise:")}
-    noisy = [judge for judge in judges if f"noise:{judge}" in voted]
+    noisy = [judge for judge in judges if any(f"noise:{judge}" in trace.opinions for trace in run.traces)]
     return run, [f"PeopleLabel(name={judge!r})" for judge in labels] + [f"JudgeNoise(name={name!r})" for name in noisy]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import compress
+from pathlib import PurePath
 from typing import Literal
 
 import numpy as np
@@ -216,6 +217,7 @@ def _run(candidate: Evaluation, file: str) -> RunFacts:
         name=candidate.name,
         title=candidate.provenance.title,
         file=file or UNSET,
+        id=PurePath(file).stem or UNSET,
         origin=origin or UNSET,
         fingerprint=candidate.provenance.fingerprint,
         system=dict(candidate.provenance.system),

@@ -13,7 +13,7 @@ from karat.core import Trace
 from karat.evaluation import Evaluation
 from karat.projects._gating import GateResult
 from karat.projects._project import Project
-from karat.telemetry import AskedQuery, FinishedRun, Regression, find_destination
+from karat.telemetry import AskedQuery, FinishedRun, Regression, find_destination, make_seed
 
 if TYPE_CHECKING:
     from karat.telemetry import Sending
@@ -42,6 +42,7 @@ def describe_finished(project: Project, outcome: Evaluation | GateResult, run_id
         golden=project.golden.name,
         k=int(provenance.settings.get("k", 0)),
         begun=_parse_time(provenance.origin.begun),
+        seed=make_seed(run_id, provenance.origin.begun),
         queries=tuple(_describe_queries(project, evaluation)),
         means={name: value for name, value in evaluation.means.items() if math.isfinite(value)},
         regression=None if isinstance(outcome, Evaluation) else _describe_regression(outcome),

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from urllib.parse import quote
 
+import msgspec
+
 from karat.core import shorten_digest
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._floor import FLOOR, describe_floor, list_floor, note_floor
@@ -38,7 +40,7 @@ _HEADS = {"error": "without a decision", "fail": "failed", "inconclusive": "inco
 """What is said of the checks with an outcome, the worst first."""
 _TONES = {"error": "fail"}
 """The classes of outcomes that have no style of their own."""
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_UNSAFE = "<>&\u2028\u2029"
 _ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, lone surrogates, and characters that change the direction of writing."""
 _ESCAPED = re.compile(r"\\[ubf]")
@@ -103,11 +105,16 @@ def _json(value: object) -> str:
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-    text = encode(value)
-    if _ACTING.search(text) or _ESCAPED.search(text):
-        text = encode(_sanitise(value))
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    try:
+        text = msgspec.json.encode(value).decode()
+        is_safe = not (_ACTING.search(text) or _ESCAPED.search(text))
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_safe = False
+    if not is_safe:
+        text = msgspec.json.encode(_sanitise(value)).decode()
+    for character in _UNSAFE:
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def escape_text(value: object) -> str:
@@ -179,6 +186,8 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
         yield "Operations", operations
     if floor := describe_floor(document):
         yield "Lexical floor", floor
+    if run.id:
+        yield "Run", run.id
     yield "Report of", document.created
 
 

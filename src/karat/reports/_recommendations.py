@@ -193,10 +193,9 @@ def _fusion(document: DecisionDocument) -> Iterator[Recommendation]:
     """A relevant document that one channel has among its first three stands low in the fused list."""
     hidden: dict[str, dict[str, None]] = {}
     for query in document.queries:
-        relevant = {row.document for row in query.expected}
         for hit in query.hits:
             ranks = hit.channels
-            if len(ranks) > 1 and hit.document in relevant and hit.rank > 5:
+            if len(ranks) > 1 and hit.rank > 5 and any(hit.document == row.document for row in query.expected):
                 best = min(ranks, key=lambda channel: (ranks[channel], channel))
                 if ranks[best] <= 3:
                     hidden.setdefault(best, {})[query.id] = None
@@ -223,7 +222,7 @@ def _unjudged(document: DecisionDocument) -> Iterator[Recommendation]:
         for query in document.queries
         if query.unanswerable is not True  # nothing is relevant to it, and nobody has to look
         and query.hits
-        and 2 * sum(hit.grade is None for hit in query.hits[:5]) > len(query.hits[:5])
+        and 2 * [hit.grade for hit in query.hits[:5]].count(None) > len(query.hits[:5])
     )
     if len(ids) >= _FEW:
         yield Recommendation(

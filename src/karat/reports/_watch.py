@@ -128,7 +128,7 @@ def render_canary_html(report: CanaryReport) -> str:
 
 def describe_canary(report: CanaryReport) -> str:
     """Return a decision on a canary in a sentence."""
-    step = {"promote": f" to {report.next:g} %", "roll back": " to 0 %"}.get(report.decision, "")
+    step = {"promote": f" to {report.next:g} %", "roll back": ", off"}.get(report.decision, "")
     done = "" if not step else " (done)" if report.applied else " (not applied)"
     return f"{report.flag} at {report.percent:g} %: {report.decision}{step}{done}; {report.reason}"
 

@@ -16,9 +16,10 @@ from typing import BinaryIO
 
 from karat.core import GoldenSet, InputError, Provenance, Trace, UsageError, did_you_mean, shorten
 from karat.files import GZIP, decode, max_bytes, open_file, parse_json, refuse_input, replace_file, too_large
+from karat.runs._foreign import NOT_IN_RUN, describe_foreign, set_k
 from karat.runs._runfile import make_header, read_header, require_head
 from karat.runs._span_traces import SpanAnswers
-from karat.runs._traces import NOT_IN_RUN, describe_foreign, read_any_run, read_whole_run, set_k
+from karat.runs._traces import read_any_run, read_whole_run
 from karat.schema import LostPart, RunConversion
 from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, encode_line, holds_spans
 

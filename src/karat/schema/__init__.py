@@ -116,6 +116,7 @@ if TYPE_CHECKING:
         OnlineImport,
         OnlineIngest,
         OnlineJournal,
+        OnlineReceived,
         OnlineRecorded,
         OnlineRetention,
         OnlineRun,
@@ -301,6 +302,7 @@ __all__ = [
     "OnlineImport",
     "OnlineIngest",
     "OnlineJournal",
+    "OnlineReceived",
     "OnlineRecorded",
     "OnlineRetention",
     "OnlineRun",
@@ -393,8 +395,6 @@ __all__ = [
     "to_json",
     "to_plain",
 ]
-
-# Loaded at first use: msgspec takes longer to import than `karat --help` may.
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
     __getattr__ = open_lazily(__name__, _HOME)

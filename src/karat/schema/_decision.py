@@ -53,6 +53,13 @@ class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     title: Annotated[str, Meta(description="The label of the run, or its system and commit.")] | UnsetType = UNSET
     file: Annotated[str, Meta(description="The name of the run's file.")] | UnsetType = UNSET
+    id: (
+        Annotated[
+            str,
+            Meta(description="The id of the run: as in spans, metrics and log records (karat.run.id), and the store."),
+        ]
+        | UnsetType
+    ) = UNSET
     origin: (
         Annotated[dict[str, Any], Meta(description="Label, commit, branch, dirty, machine and ci, as far as known.")]
         | UnsetType

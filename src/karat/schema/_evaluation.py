@@ -68,6 +68,8 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """One run with its scores."""
 
     name: str
+    id: str | UnsetType = UNSET
+    """The id of the run that was made: as in spans, metrics and log records (``karat.run.id``)."""
     measures: dict[str, MeasureScore]
     not_in_run: list[str]
     """Queries that were not asked."""

@@ -25,7 +25,8 @@ _MODULES = {
         GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
         GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
     "_online": """OnlineAcknowledgement OnlineDamage OnlineExport OnlineForgetting OnlineHealth OnlineImport
-        OnlineIngest OnlineJournal OnlineRecorded OnlineRetention OnlineRun OnlineSegmentDamage OnlineTable""",
+        OnlineIngest OnlineJournal OnlineReceived OnlineRecorded OnlineRetention OnlineRun
+        OnlineSegmentDamage OnlineTable""",
     "_labels": "LabelCorrection",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (

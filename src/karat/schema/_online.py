@@ -93,6 +93,35 @@ class OnlineAcknowledgement(Struct, frozen=True, kw_only=True):
     """How many that were, by reason; also segments that were removed. Empty if there was nothing to acknowledge."""
 
 
+class OnlineReceived(Struct, frozen=True, kw_only=True):
+    """What a receiver of spans has done so far, all restarts together."""
+
+    spans: int
+    """Spans and log records that were accepted."""
+    queries: int
+    """Records of queries that they became."""
+    events: int
+    """Records of feedback, of evaluations and of what was done to a memory."""
+    waiting: int
+    """Spans that wait for the rest of their traces."""
+    repeated: int
+    """Spans that had come before, and were not stored again."""
+    late: int
+    """Spans that came when the record of their query was written; an event says what they say."""
+    early: int
+    """Traces that were written before they were complete, because too many waited."""
+    unlinked: int
+    """Feedback whose query is not known."""
+    documents_by_text: int
+    """Documents without an id: a hash of their text stands for it."""
+    documents_without_id: int
+    """Documents with neither an id nor a text: only their number is known."""
+    ignored: Mapping[str, int]
+    """What has nothing to do with retrieval, by kind."""
+    refused: Mapping[str, int]
+    """Requests that were refused, by reason; ``span`` counts single spans."""
+
+
 class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Whether a log works: what it holds, what waits, what was lost."""
 
@@ -124,6 +153,8 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     flags: tuple[OnlineFlag, ...] = ()
     """Those between nobody and everybody."""
     alerts: tuple[OnlineAlert, ...] = ()
+    received: OnlineReceived | None = None
+    """Null if nothing was ever received over HTTP."""
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):
@@ -173,6 +204,8 @@ class OnlineImport(Struct, frozen=True, kw_only=True):
     events: int
     repeated: int
     """The records that were there already."""
+    ignored: Mapping[str, int] = {}
+    """Spans that have nothing to do with retrieval, by kind."""
 
 
 class OnlineExport(Struct, frozen=True, kw_only=True):

@@ -106,6 +106,8 @@ class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     run: str
     """The run file."""
+    run_id: str = ""
+    """The id of the run: as in spans, metrics and log records (``karat.run.id``)."""
     opinions: str | None
     """The file of opinions; null for a dry run."""
     judge: str

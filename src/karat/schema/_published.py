@@ -64,6 +64,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "online-health": ("_online", "OnlineHealth"),
     "online-import": ("_online", "OnlineImport"),
     "online-ingest": ("_online", "OnlineIngest"),
+    "online-received": ("_online", "OnlineReceived"),
     "online-recorded": ("_online", "OnlineRecorded"),
     "online-report": ("feedback", "OnlineReport"),
     "online-retention": ("_online", "OnlineRetention"),

@@ -10,12 +10,13 @@ from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
 from karat.stats._power import detectable, power, sample_size
-from karat.stats._quantiles import quantiles
+from karat.stats._quantiles import pick_evenly, quantiles
 from karat.stats._step_down import westfall_young
 
 if TYPE_CHECKING:
     from karat.stats._agreement import cohen_kappa, krippendorff_alpha
     from karat.stats._bayes import Successes, probability_better
+    from karat.stats._crossed import crossed_interval, crossed_variance
     from karat.stats._difference import DifferenceEstimate, estimate_difference
     from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
     from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
@@ -36,6 +37,8 @@ __all__ = [
     "cohen_kappa",
     "correct_difference",
     "correct_mean",
+    "crossed_interval",
+    "crossed_variance",
     "decide",
     "detectable",
     "effect_size",
@@ -47,6 +50,7 @@ __all__ = [
     "non_inferior",
     "paired_t",
     "permutation",
+    "pick_evenly",
     "power",
     "probability_better",
     "quantiles",
@@ -60,6 +64,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("cohen_kappa", "krippendorff_alpha"), "_agreement"),
     **dict.fromkeys(("Successes", "probability_better"), "_bayes"),
+    **dict.fromkeys(("crossed_interval", "crossed_variance"), "_crossed"),
     **dict.fromkeys(("DifferenceEstimate", "estimate_difference"), "_difference"),
     **dict.fromkeys(
         ("LEAST_LABELS", "CorrectedMean", "correct_difference", "correct_mean", "estimate_mean"), "_labelled"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+T = TypeVar("T")
 
 
 def quantiles(values: ArrayLike, shares: Sequence[float]) -> list[float]:
@@ -30,3 +33,14 @@ def quantiles(values: ArrayLike, shares: Sequence[float]) -> list[float]:
         # From the nearer end, so that rounding never leads past a value.
         results.append(low + (high - low) * rest if rest < 0.5 else high - (high - low) * (1 - rest))
     return results
+
+
+def pick_evenly(values: Sequence[T], most: int) -> list[T]:
+    """Return at most so many values, which lie evenly among all of them; of sorted numbers, these are quantiles.
+
+    >>> pick_evenly([1, 2, 3], 5), pick_evenly(range(100), 4)
+    ([1, 2, 3], [12, 37, 62, 87])
+    """
+    if len(values) <= most:
+        return list(values)
+    return [values[(2 * place + 1) * len(values) // (2 * most)] for place in range(most)]

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Any
 
-from karat.store import _sqlite_statements as sql
-
-Row = tuple[Any, ...]
+from karat.store import _statements as sql
+from karat.store._database import Database
 
 
 class AcknowledgementTables:
     """Who has acknowledged dropped records; what changes it belongs into a transaction of the store."""
 
-    def __init__(self, connection: sqlite3.Connection, rows: Callable[..., Iterator[Row]]) -> None:
-        self._connection, self._rows = connection, rows
+    def __init__(self, database: Database) -> None:
+        self._database, self._rows = database, database.rows
 
     def add(self, time: float, author: str, reason: str) -> dict[str, int]:
         """Acknowledge all that was dropped and not acknowledged; return how many, by reason. Nothing adds nothing."""
         counts: dict[str, int] = dict(self._rows(sql.SELECT_NOT_ACKNOWLEDGED))
         if counts:
-            self._connection.execute(sql.ACKNOWLEDGE_DROPS)
-            self._connection.execute(sql.INSERT_ACKNOWLEDGEMENT, (time, author, reason, json.dumps(counts)))
+            self._database.execute(sql.ACKNOWLEDGE_DROPS)
+            self._database.execute(sql.INSERT_ACKNOWLEDGEMENT, (time, author, reason, json.dumps(counts)))
         return counts
 
     def counts(self) -> dict[str, int]:

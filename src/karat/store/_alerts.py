@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Any
+from karat.store import _alert_statements as sql
+from karat.store._database import Database, Row
 
-from karat.store import _sqlite_alerts as sql
-
-Row = tuple[Any, ...]
 LEASE = 600.0
 """Seconds after which a notice that somebody began to send, and did not finish, is sent by another."""
 
@@ -16,8 +12,8 @@ LEASE = 600.0
 class AlertTables:
     """The tables of alerts in a store; what changes them belongs into a transaction of the store."""
 
-    def __init__(self, connection: sqlite3.Connection, rows: Callable[..., Iterator[Row]]) -> None:
-        self._connection, self._rows = connection, rows
+    def __init__(self, database: Database) -> None:
+        self._database, self._rows = database, database.rows
 
     def count_cells(self, since: float, until: float, seconds: float) -> dict[int, int]:
         """Return how many queries each cell of so many seconds since 1970 has, where there are any."""
@@ -25,7 +21,7 @@ class AlertTables:
 
     def origins(self, since: float, until: float) -> list[Row]:
         """Return what answered in a span of time: build, index, normaliser, first and last time, and queries."""
-        return list(self._rows(sql.SELECT_ORIGINS, since, until))
+        return list(self._rows(sql.SELECT_ORIGINS.format(hint=self._database.hint), since, until))
 
     def list_open(self) -> list[Row]:
         """Return the alerts that are open: key, name, opened, closed, start of the window, and evidence."""
@@ -37,13 +33,13 @@ class AlertTables:
 
     def add(self, name: str, time: float, start: float, evidence: str, body: str) -> None:
         """Open an alert, with a notice to send. There is at most one open alert of a name."""
-        key = self._connection.execute(sql.OPEN_ALERT, (name, time, start, evidence)).lastrowid
-        self._connection.execute(sql.ADD_NOTICE, (key, "open", time, body))
+        self._database.execute(sql.OPEN_ALERT, (name, time, start, evidence))
+        self._database.execute(sql.ADD_OPEN_NOTICE, (name, time, body))
 
     def close(self, key: int, time: float, body: str) -> None:
         """Close an alert, with a notice to send."""
-        self._connection.execute(sql.CLOSE_ALERT, (key, time))
-        self._connection.execute(sql.ADD_NOTICE, (key, "closed", time, body))
+        self._database.execute(sql.CLOSE_ALERT, (key, time))
+        self._database.execute(sql.ADD_CLOSED_NOTICE, (key, time, body))
 
     def unsent(self, since: float, now: float) -> list[Row]:
         """Return the notices since a time that were not sent, and that nobody sends now: key, body and attempts."""
@@ -51,15 +47,15 @@ class AlertTables:
 
     def claim(self, notice: int, now: float) -> bool:
         """Take a notice to send it; return False if somebody else has."""
-        return bool(self._connection.execute(sql.CLAIM, (notice, now - LEASE, now + LEASE, now)).rowcount)
+        return bool(self._database.execute(sql.CLAIM, (notice, now - LEASE, now + LEASE, now)))
 
     def mark_sent(self, notice: int, time: float) -> None:
         """Record that a notice was sent."""
-        self._connection.execute(sql.MARK_SENT, (notice, time))
+        self._database.execute(sql.MARK_SENT, (notice, time))
 
     def mark_failed(self, notice: int, error: str) -> None:
         """Record that a notice could not be sent; anybody may try again."""
-        self._connection.execute(sql.MARK_FAILED, (notice, error))
+        self._database.execute(sql.MARK_FAILED, (notice, error))
 
     def watched(self, name: str) -> Row | None:
         """Return the newest window that was looked at, when, and how many records had been dropped then."""
@@ -67,4 +63,4 @@ class AlertTables:
 
     def set_watched(self, name: str, start: float, time: float, dropped: int) -> None:
         """Record the newest window that was looked at."""
-        self._connection.execute(sql.SET_WATCHED, (name, start, time, dropped))
+        self._database.execute(sql.SET_WATCHED, (name, start, time, dropped))

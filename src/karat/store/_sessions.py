@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from karat.store._database import Database, Row
+from karat.store._statements import EVENT_COLUMNS, QUERY_COLUMNS, SHADOW_COLUMNS
 
-from karat.store._sqlite_statements import EVENT_COLUMNS, QUERY_COLUMNS, SHADOW_COLUMNS
 
-Row = tuple[Any, ...]
-_NEW = "(key > ?1 and time >= ?2) or (time > ?3 and time <= ?4)"
+def _arrived(table: str, key: str) -> str:
+    time = f"{table}.time"
+    return f"(({table}.key > {key} and {time} >= ?1) or ({time} > ?2 and {time} <= ?3))"
+
+
 _TOUCHED = f"""
-    select session from queries where session != '' and ({_NEW.replace("?1", "?5")})
-    union select session from events where session != '' and ({_NEW.replace("?1", "?6")})
+    select session from queries where session != '' and {_arrived("queries", "?4")}
+    union select session from events where session != '' and {_arrived("events", "?5")}
     union select queries.session from events join queries on queries.id = events.query
-        where queries.session != '' and events.query != ''
-        and ({_NEW.replace("key", "events.key").replace("time", "events.time").replace("?1", "?6")})
+        where queries.session != '' and events.query != '' and {_arrived("events", "?5")}
     order by 1
 """  # noqa: S608 (the names are those of this module)
 _TOUCHED_BY_SHADOWS = """
@@ -43,8 +44,8 @@ Keys = tuple[int, int, int]
 class SessionTables:
     """The sessions of a log, found by what is new in them."""
 
-    def __init__(self, rows: Callable[..., Iterator[Row]]) -> None:
-        self._rows = rows
+    def __init__(self, database: Database) -> None:
+        self._rows = database.rows
 
     def last_keys(self) -> Keys:
         """Return the numbers of the rows that arrived last."""
@@ -56,7 +57,7 @@ class SessionTables:
 
         What arrived counts only if it did not happen before ``since``.
         """
-        return [session for (session,) in self._rows(_TOUCHED, None, since, after, until, keys[0], keys[1])]
+        return [session for (session,) in self._rows(_TOUCHED, since, after, until, keys[0], keys[1])]
 
     def touched_by_shadows(self, feature: str, keys: Keys, since: float, after: float, until: float) -> list[str]:
         """Return the sessions with such a shadow run of a feature."""

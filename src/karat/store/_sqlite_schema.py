@@ -3,10 +3,11 @@
 Times are seconds since 1970, UTC; ranks begin with 1; lists and mappings are JSON. The views have the names and columns
 that an agent's memory had (docs/online.md says what was mended), for those whose scripts read them.
 """
+# ruff: noqa: S608 (the names are those of this package)
 
 from __future__ import annotations
 
-from karat.store import _sqlite_alerts, _sqlite_traffic
+from karat.store._traffic_statements import COUNT_EVENTS, COUNT_QUERIES, INDEXED_PARTS
 
 _TABLES = """
 create table queries (
@@ -195,6 +196,23 @@ create table transitions (
 );
 """
 
+_TRAFFIC = f"""
+create table query_traffic (
+    hour integer not null, intent text not null, queries integer not null, weight real not null,
+    known integer not null, nothing_found integer not null, errors integer not null, primary key (hour, intent)
+) without rowid;
+create table event_traffic (hour integer primary key, events integer not null);
+alter table queries add column part integer not null default 0;
+alter table events add column part integer not null default 0;
+update queries set part = part_of(case session when '' then id else session end);
+update events set part = part_of(session);
+create index queries_by_part on queries (time, id, part) where part < {INDEXED_PARTS};
+create index events_by_part on events (time, id, part) where part < {INDEXED_PARTS} and session != '';
+insert into query_traffic {COUNT_QUERIES} group by 1, 2;
+insert into event_traffic {COUNT_EVENTS} group by 1;
+"""
+"""Hours are in UTC, and counted in the transaction that adds or removes rows."""
+
 _ORIGINS = """
 alter table queries add column build text not null default '';
 alter table queries add column index_hash text not null default '';
@@ -221,6 +239,25 @@ create table trial_logs (
 """
 """Counts by the hour in which a session ended, for pictures; and how far each log was read, by the id of its store."""
 
+_ALERTS = """
+create index queries_by_origin on queries (time, build, index_hash, normaliser)
+    where index_hash != '' or normaliser != '';
+create table alerts (
+    key integer primary key, name text not null, opened real not null, closed real, start real not null,
+    evidence text not null
+);
+create unique index one_open_alert on alerts (name) where closed is null;
+create table notices (
+    key integer primary key, alert integer not null references alerts (key),
+    state text not null check (state in ('open', 'closed')), time real not null, body text not null, claimed real,
+    sent real, attempts integer not null default 0, error text not null default '', unique (alert, state)
+);
+create index notices_to_send on notices (key) where sent is null;
+create table watched (name text primary key, start real not null, time real not null, dropped integer not null)
+    without rowid;
+"""
+"""``start`` is when the window begins that an alert was opened by, or that was looked at last."""
+
 _ACKNOWLEDGEMENTS = """
 alter table drops add column acknowledged integer not null default 0;
 create table acknowledgements (
@@ -230,15 +267,24 @@ create table acknowledgements (
 """
 """What somebody has seen of the records that hosts dropped, by segment; and who, when, why, and how many."""
 
+_TRIAL_SESSIONS = """
+create table trial_sessions (
+    trial integer not null references trials (key), session blob not null, records blob not null,
+    primary key (trial, session)
+) without rowid;
+"""
+"""Digests of the sessions that a trial has measured, and of their records: the same in two logs counts once."""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _VIEWS,
     _FLAGS,
     _SHADOW_RUNS,
     _TRIALS,
-    _sqlite_traffic.STEP,
+    _TRAFFIC,
     _ORIGINS,
     _TRIAL_LOGS,
-    _sqlite_alerts.STEP,
+    _ALERTS,
     _ACKNOWLEDGEMENTS,
+    _TRIAL_SESSIONS,
 )
 """The steps in their order; the number of a store is how many it has taken."""

@@ -1,41 +1,34 @@
-"""A store: one SQLite file with one writer at a time, and any number of readers that cannot change it."""
+"""A store: the tables of the online half, in a file of SQLite or in PostgreSQL."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from contextlib import AbstractContextManager
 
-from karat.core import InputError
-from karat.files import make_own, record_folder, record_path
-from karat.store import _sqlite_statements as sql
-from karat.store import _sqlite_traffic as traffic_sql
+from karat.store import _statements as sql
+from karat.store import _traffic_statements as traffic_sql
 from karat.store._acknowledgements import AcknowledgementTables
+from karat.store._address import is_address
 from karat.store._alerts import AlertTables
-from karat.store._errors import explain
+from karat.store._database import Database, Row
 from karat.store._sessions import SessionTables
-from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._traffic import TrafficTables, find_part
 from karat.store._trials import TrialTables
 
-_BUSY = 60.0  # seconds to wait for another writer
-_READERS = 500  # milliseconds to wait for readers, who may stay for long
-_PAGE = 1 << 14  # bytes: a query has a thousand and more, and a third of the time of storing it goes to pages
 _ALL = (float("-inf"), float("inf"))
-_REFUSALS = (sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError)
-"""What a row raises that cannot be stored; other errors are those of the file."""
-
-Row = tuple[Any, ...]
 
 
 class Store:
     """The tables of a store, opened by :func:`open_store`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self._connection = path, connection
+    def __init__(self, database: Database) -> None:
+        self._database, self._rows = database, database.rows
+
+    @property
+    def place(self) -> str:
+        """What messages call the store: the path of a file, or an address."""
+        return self._database.place
 
     def __enter__(self) -> Store:
         return self
@@ -44,61 +37,27 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the store."""
+        self._database.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Do all of a block, or nothing of it; nobody else writes meanwhile."""
-        with explain(self.path):
-            self._connection.execute("begin immediate")
-            try:
-                yield
-                self._connection.execute("commit")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise
+        return self._database.transaction()
 
     def add_queries(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add queries that are not there yet; return how many those were. A row has the columns of a record.
 
         A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
         """
-        numbered = [(*row, find_part(row[3] or row[0])) for row in rows]
-        with self._traffic.counting("queries"):
-            return self._add(sql.INSERT_QUERY, numbered, refused)
+        return self._database.add("queries", [(*row, find_part(row[3] or row[0])) for row in rows], refused)
 
     def add_events(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add events that are not there yet; return how many those were."""
-        numbered = [(*row, find_part(row[3])) for row in rows]
-        with self._traffic.counting("events"):
-            return self._add(sql.INSERT_EVENT, numbered, refused)
+        return self._database.add("events", [(*row, find_part(row[3])) for row in rows], refused)
 
     def add_shadow_runs(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add shadow runs that are not there yet; return how many those were."""
-        return self._add(sql.INSERT_SHADOW_RUN, rows, refused)
-
-    def _add(self, statement: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
-        if not rows:
-            return 0
-        self._connection.execute("savepoint rows")
-        try:
-            count = self._connection.executemany(statement, rows).rowcount
-        except _REFUSALS as error:
-            self._connection.execute("rollback to rows")
-            if refused is None:
-                raise InputError(f"a record cannot be stored: {error}", source=str(self.path)) from None
-            count = sum(self._add_one(statement, row, index, refused) for index, row in enumerate(rows))
-        self._connection.execute("release rows")
-        return count
-
-    def _add_one(self, statement: str, row: Row, index: int, refused: dict[int, str]) -> int:
-        try:
-            return self._connection.execute(statement, row).rowcount
-        except _REFUSALS as error:
-            refused[index] = str(error)
-            return 0
+        return self._database.add("shadow_runs", rows, refused)
 
     def queries(
         self, since: float | None, until: float | None, session: str | None = None, parts: int | None = None
@@ -138,15 +97,15 @@ class Store:
 
     def set_position(self, segment: str, position: int) -> None:
         """Record how far a segment has been read."""
-        self._connection.execute(sql.SET_POSITION, (segment, position))
+        self._database.execute(sql.SET_POSITION, (segment, position))
 
     def remove_position(self, segment: str) -> None:
         """Forget a segment that is gone."""
-        self._connection.execute(sql.DELETE_POSITION, (segment,))
+        self._database.execute(sql.DELETE_POSITION, (segment,))
 
     def set_drops(self, segment: str, counts: dict[str, int]) -> None:
         """Record how many records a segment's writer dropped, by reason."""
-        self._connection.executemany(sql.SET_DROPS, [(segment, reason, count) for reason, count in counts.items()])
+        self._database.execute_many(sql.SET_DROPS, [(segment, reason, count) for reason, count in counts.items()])
 
     def drops(self) -> dict[str, dict[str, int]]:
         """Return how many records were dropped, by segment and reason."""
@@ -157,7 +116,7 @@ class Store:
 
     def add_damage(self, segment: str, file: str, size: int, reason: str, time: float) -> None:
         """Record that a part of a segment could not be read, and where it is kept."""
-        self._connection.execute(sql.INSERT_DAMAGE, (segment, file, size, reason, time))
+        self._database.execute(sql.INSERT_DAMAGE, (segment, file, size, reason, time))
 
     def damages(self) -> list[Row]:
         """Return what could not be read: segment, file, bytes, reason and time."""
@@ -191,7 +150,7 @@ class Store:
     def query_ids(self, column: str, value: str) -> list[str]:
         """Return the ids of the queries of a session or a user."""
         assert column in ("session", "user")
-        return [name for (name,) in self._rows(sql.QUERY_IDS.format(column=column), value)]
+        return [name for (name,) in self._rows(sql.QUERY_IDS.format(column=f'"{column}"'), value)]
 
     def sessions(self, user: str) -> list[str]:
         """Return the sessions of a user."""
@@ -200,41 +159,45 @@ class Store:
     def forget(self, column: str, value: str) -> int:
         """Delete what belongs to a session or a user; return how many rows that were."""
         assert column in ("session", "user")
-        statements = [statement.format(column=column) for statement in sql.FORGET]
+        statements = [statement.format(column=f'"{column}"') for statement in sql.FORGET]
         with self._traffic.forgetting(column, value):
-            return sum(self._connection.execute(statement, (value,)).rowcount for statement in statements)
+            return sum(self._database.execute(statement, (value,)) for statement in statements)
 
     def forget_query(self, query: str) -> int:
         """Delete what names a query that is not in the store any more; return how many rows that were."""
         with self._traffic.forgetting("query", query):
-            return sum(self._connection.execute(statement, (query,)).rowcount for statement in sql.FORGET_QUERY)
+            return sum(self._database.execute(statement, (query,)) for statement in sql.FORGET_QUERY)
 
     def forget_damages(self) -> None:
         """Delete the list of what could not be read, whose files are gone."""
-        self._connection.execute(sql.DELETE_DAMAGES)
+        self._database.execute(sql.DELETE_DAMAGES)
 
     def expire(self, table: str, before: float) -> int:
         """Delete the rows of a table that are older than a time; return how many those were."""
-        assert table in ("queries", "events", "shadow_runs")
-        count = self._connection.execute(sql.EXPIRE.format(table=table), (before,)).rowcount
+        count = self._database.remove_before(table, before)
         self._traffic.expire(table, before)
         return count
 
     def add_run(self, row: Row, values: Sequence[Row]) -> bool:
         """Add a run with its values; return False if it was there already."""
-        if not self._connection.execute(sql.INSERT_RUN, row).rowcount:
+        if not self._database.execute(sql.INSERT_RUN, row):
             return False
-        self._connection.executemany(sql.INSERT_RUN_VALUE, values)
+        self._database.execute_many(sql.INSERT_RUN_VALUE, values)
         return True
 
     def replace_behaviour(self, rows: Sequence[Row]) -> None:
         """Replace the judgments that come from behaviour by others."""
-        self._connection.execute(sql.DELETE_BEHAVIOUR)
-        self._connection.executemany(sql.INSERT_JUDGMENT, rows)
+        self._database.execute(sql.DELETE_BEHAVIOUR)
+        self._database.execute_many(sql.INSERT_JUDGMENT, rows)
 
     def mark_golden(self, queries: Sequence[tuple[str, str]]) -> None:
         """Mark queries that a golden set has: the category that they have there, and their id."""
-        self._connection.executemany(sql.MARK_GOLDEN, queries)
+        self._database.execute_many(sql.MARK_GOLDEN, queries)
+
+    def run_document(self, run: str) -> str | None:
+        """Return the decision of a run; None if it is not recorded."""
+        row = next(self._rows(sql.RUN_DOCUMENT, run), None)
+        return None if row is None else str(row[0])
 
     def latest_run(self) -> tuple[Row, list[Row]] | None:
         """Return the run that was recorded last, and its values by measure."""
@@ -255,9 +218,9 @@ class Store:
         A change has flag, version, time, author, reason, and the documents before and after.
         """
         key, version, time, *_, after = change
-        if not self._connection.execute(sql.SET_FLAG, (key, version, time, after)).rowcount:
+        if not self._database.execute(sql.SET_FLAG, (key, version, time, after)):
             return False
-        self._connection.execute(sql.INSERT_FLAG_CHANGE, change)
+        self._database.execute(sql.INSERT_FLAG_CHANGE, change)
         return True
 
     def flag_changes(self, key: str | None = None) -> list[Row]:
@@ -268,22 +231,22 @@ class Store:
 
     @property
     def _traffic(self) -> TrafficTables:
-        return TrafficTables(self._connection, self._rows)
+        return TrafficTables(self._database)
 
     @property
     def trials(self) -> TrialTables:
         """The tables of trials."""
-        return TrialTables(self._connection, self._rows)
+        return TrialTables(self._database)
 
     @property
     def alerts(self) -> AlertTables:
         """The tables of alerts, and what is counted for them."""
-        return AlertTables(self._connection, self._rows)
+        return AlertTables(self._database)
 
     @property
     def sessions_by_arrival(self) -> SessionTables:
         """The records of sessions, with the numbers of their rows."""
-        return SessionTables(self._rows)
+        return SessionTables(self._database)
 
     @property
     def id(self) -> str:
@@ -294,88 +257,30 @@ class Store:
     @property
     def acknowledgements(self) -> AcknowledgementTables:
         """The tables of what was acknowledged."""
-        return AcknowledgementTables(self._connection, self._rows)
+        return AcknowledgementTables(self._database)
+
+    def measure(self) -> int:
+        """Return how many bytes the store takes."""
+        return self._database.measure()
 
     def compact(self) -> bool:
-        """Rewrite the file without a byte of what was deleted; return False if a reader still has the old pages."""
-        with explain(self.path):
-            self._connection.execute("vacuum")
-            self._connection.execute(f"pragma busy_timeout = {_READERS}")
-            ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
-        return not busy
-
-    def _rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        with explain(self.path):
-            for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
-                yield row
+        """Rewrite the store without a byte of what was deleted; return False if a reader still has the old pages."""
+        return self._database.compact()
 
 
 def open_store(path: str | os.PathLike[str], *, write: bool = False, make: bool = True) -> Store:
     """Open a store for reading, or for writing; then it is made or brought to this version of karat, if need be.
 
-    Without ``make`` one that is not there is not made: whoever looks for something in it has mistyped its name.
+    ``path`` is a file, or an address that begins with ``postgresql://``. Without ``make`` one that is not there is not
+    made: whoever looks for something in it has mistyped its name.
     """
-    place = Path(path)
-    with explain(place):
-        if not (write and make) and not place.is_file():
-            hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
-            raise InputError("no such store", source=str(path), hint=hint)
-        if write:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            make_own(place, 0o600)  # what people asked is for the owner's eyes
-            connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-        else:
-            address = f"{place.absolute().as_uri()}?mode=ro"
-            connection = sqlite3.connect(
-                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
-            )
-        try:
-            _prepare(connection, place, write)
-        except BaseException:
-            connection.close()
-            raise
-        _record_reads(place)
-    return Store(place, connection)
+    if is_address(path):
+        from karat.store._postgres import open_postgres
 
+        return Store(open_postgres(str(path), write=write, make=make))
+    from karat.store._sqlite import open_sqlite
 
-def _record_reads(path: Path) -> None:
-    """Record that a store is read, with what SQLite keeps beside it: no output may take its place."""
-    record_path(path)
-    for ending in ("-wal", "-shm"):  # they come and go
-        record_folder(f"{path}{ending}")
-
-
-def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
-    ((version,),) = connection.execute("pragma user_version")
-    if version > len(MIGRATIONS):
-        problem = f"is a store of version {version}, and this karat knows {len(MIGRATIONS)}"
-        raise InputError(problem, source=str(path), hint="use the karat that wrote it, or a newer one")
-    if write:
-        connection.execute(f"pragma page_size = {_PAGE}")  # of a new store; an older one keeps its own
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")  # a segment is removed after the commit of its records
-        connection.execute("pragma secure_delete = on")
-        if version < len(MIGRATIONS):
-            _migrate(connection)
-    elif version < len(MIGRATIONS):
-        hint = "karat online ingest brings it to this version"
-        raise InputError(f"is a store of version {version}, older than this karat", source=str(path), hint=hint)
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Take the steps that are missing, each whole or not at all."""
-    connection.create_function("part_of", 1, find_part, deterministic=True)
-    while True:
-        connection.execute("begin immediate")  # another process may have taken them meanwhile
-        ((version,),) = connection.execute("pragma user_version")
-        if version >= len(MIGRATIONS):
-            connection.execute("rollback")
-            return
-        for statement in MIGRATIONS[version].split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
-        connection.execute(f"pragma user_version = {version + 1}")
-        connection.execute("commit")
+    return Store(open_sqlite(path, write=write, make=make))
 
 
 def _span(since: float | None, until: float | None) -> tuple[float, float]:

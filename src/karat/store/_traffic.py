@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
 
-from karat.store import _sqlite_traffic as sql
+from karat.store import _traffic_statements as sql
+from karat.store._database import Database
 
 _LAST_HOUR = 2**53
-Rows = Callable[..., Iterator[tuple[Any, ...]]]
 
 
 def find_part(session: str) -> int:
@@ -23,27 +22,15 @@ def find_part(session: str) -> int:
 class TrafficTables:
     """How many queries and events there were; the caller has a transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, rows: Rows) -> None:
-        self._connection, self._rows = connection, rows
-
-    @contextmanager
-    def counting(self, table: str) -> Iterator[None]:
-        """Count what is added to a table in a block."""
-        before = self._last_key(table)
-        yield
-        if self._last_key(table) > before:
-            self._connection.execute(sql.ADD[table], (before,))
-
-    def _last_key(self, table: str) -> int:
-        ((key,),) = self._connection.execute(sql.LAST_KEY[table])
-        return key or 0
+    def __init__(self, database: Database) -> None:
+        self._database, self._rows = database, database.rows
 
     @contextmanager
     def forgetting(self, column: str, value: str) -> Iterator[None]:
         """Count anew what is left when all of a session, of a user, or what names a query is removed in a block."""
         statements = {"events": sql.HOURS_OF_QUERY} if column == "query" else sql.HOURS_OF
         hours = {
-            table: [hour for (hour,) in self._rows(statement.format(column=column), value)]
+            table: [hour for (hour,) in self._rows(statement.format(column=f'"{column}"'), value)]
             for table, statement in statements.items()
         }
         yield
@@ -53,13 +40,13 @@ class TrafficTables:
         """Count anew what is left of a table after all before a time was removed."""
         if table in sql.EXPIRE:
             hour = _find_hour(math.floor, before)
-            self._connection.execute(sql.EXPIRE[table], (hour,))
+            self._database.execute(sql.EXPIRE[table], (hour,))
             self._recount({table: [hour]})
 
     def _recount(self, hours: Mapping[str, Iterable[int]]) -> None:
         for table, own in hours.items():
             for statement in sql.RECOUNT[table]:
-                self._connection.executemany(statement, [(hour,) for hour in own])
+                self._database.execute_many(statement, [(hour,) for hour in own])
 
     def read(self, since: float, until: float) -> list[tuple[Any, ...]]:
         """Return the queries of a span of time by hour since 1970 and intent, in one row or several each.

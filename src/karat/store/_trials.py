@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+import json
+from collections.abc import Iterable, Sequence
 
-from karat.store import _sqlite_statements as sql
+from karat.store import _statements as sql
+from karat.store._database import Database, Row
 
-Row = tuple[Any, ...]
 Count = tuple[str, int, float, int]
 """Series, hour since 1970, value and count."""
 
@@ -16,19 +15,15 @@ Count = tuple[str, int, float, int]
 class TrialTables:
     """The tables of trials in a store; what changes them belongs into a transaction of the store."""
 
-    def __init__(self, connection: sqlite3.Connection, rows: Callable[..., Iterator[Row]]) -> None:
-        self._connection, self._rows = connection, rows
+    def __init__(self, database: Database) -> None:
+        self._database, self._rows = database, database.rows
 
     def add(self, row: Row) -> bool:
         """Add a trial that runs; return False if the feature has one that is not over.
 
         A row has feature, upper and lower bound, least number of samples, threshold, settings and time.
         """
-        try:
-            self._connection.execute(sql.INSERT_TRIAL, row)
-        except sqlite3.IntegrityError:
-            return False
-        return True
+        return bool(self._database.execute(sql.INSERT_TRIAL, row))
 
     def all(self) -> list[Row]:
         """Return all trials in the order in which they began."""
@@ -43,9 +38,9 @@ class TrialTables:
 
     def add_batch(self, trial: int, batch: str, time: float, origin: str, counts: Iterable[Count]) -> bool:
         """Add what was measured: series, hour, value and count; return False if the batch is there already."""
-        if not self._connection.execute(sql.INSERT_BATCH, (trial, batch, time, origin)).rowcount:
+        if not self._database.execute(sql.INSERT_BATCH, (trial, batch, time, origin)):
             return False
-        self._connection.executemany(sql.ADD_TRIAL_COUNT, [(trial, *count) for count in counts])
+        self._database.execute_many(sql.ADD_TRIAL_COUNT, [(trial, *count) for count in counts])
         return True
 
     def values(self, trial: int) -> dict[str, dict[float, int]]:
@@ -65,15 +60,33 @@ class TrialTables:
 
     def set_log(self, trial: int, log: str, version: int, state: str, time: float) -> bool:
         """Record how far a log was read; return False if its version is not the given one (0: it is new)."""
-        return bool(self._connection.execute(sql.SET_TRIAL_LOG, (trial, log, version, state, time)).rowcount)
+        return bool(self._database.execute(sql.SET_TRIAL_LOG, (trial, log, version, state, time)))
+
+    def add_sessions(self, trial: int, marks: Sequence[tuple[bytes, bytes]]) -> bool:
+        """Record which sessions were measured, by digests; return False if one of them was measured before."""
+        rows = [(trial, *mark) for mark in marks]
+        return self._database.execute_many(sql.INSERT_TRIAL_SESSION, rows) == len(rows) if rows else True
+
+    def find_session(self, trial: int, session: bytes) -> bytes | None:
+        """Return the digest of the records of a session that was measured; None if it was not."""
+        row = next(self._rows(sql.SELECT_TRIAL_SESSION, trial, session), None)
+        return None if row is None else row[0]
+
+    def forget_session(self, trial: int, session: bytes) -> None:
+        """Delete the digest of a session."""
+        self._database.execute(sql.DELETE_TRIAL_SESSION, (trial, session))
+
+    def forget_earlier_sessions(self, feature: str) -> None:
+        """Delete the digests of the trials of a feature that are over: another one begins, and they stay so."""
+        self._database.execute(sql.DELETE_EARLIER_SESSIONS, (feature,))
 
     def count_look(self, trial: int) -> None:
         """Count a look at a trial."""
-        self._connection.execute(sql.COUNT_LOOK, (trial,))
+        self._database.execute(sql.COUNT_LOOK, (trial,))
 
     def set_samples(self, trial: int, samples: int, log_evidence: float, time: float) -> None:
         """Record the number of samples and the evidence, for those who read the view of trials."""
-        self._connection.execute(sql.SET_SAMPLES, (trial, samples, log_evidence, time))
+        self._database.execute(sql.SET_SAMPLES, (trial, samples, log_evidence, time))
 
     def move(self, trial: int, transition: Row, *, ended: float | None) -> bool:
         """Move a trial to another status and record why; return False if its version is not the one before.
@@ -81,10 +94,9 @@ class TrialTables:
         A transition has version, time, author, reason, status before and after, and evidence.
         """
         version, time, *_, after, _ = transition
-        done = self._connection.execute(sql.SET_STATUS, (trial, version - 1, after, time, ended))
-        if not done.rowcount:
+        if not self._database.execute(sql.SET_STATUS, (trial, version - 1, after, time, ended)):
             return False
-        self._connection.execute(sql.INSERT_TRANSITION, (trial, *transition))
+        self._database.execute(sql.INSERT_TRANSITION, (trial, *transition))
         return True
 
     def transitions(self, trial: int) -> list[Row]:
@@ -92,5 +104,13 @@ class TrialTables:
         return list(self._rows(sql.SELECT_TRANSITIONS, trial))
 
     def latest_run_of(self, feature: str, measure: str) -> Row | None:
-        """Return the run that was recorded last for a feature: id, outcome, and difference in a measure."""
-        return next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)
+        """Return the run that was recorded last for a feature.
+
+        A row has id, outcome, difference in a measure, and name and day of the baseline that it was compared with.
+        """
+        row = next(self._rows(sql.LATEST_OF_FEATURE, feature, measure), None)
+        if row is None:
+            return None
+        *values, control, document = row
+        baseline = (json.loads(document) or {}).get("baseline") or {}
+        return (*values, baseline.get("title") or baseline.get("name") or control, baseline.get("recorded") or "")

@@ -9,13 +9,42 @@ from typing import TYPE_CHECKING
 
 from karat.core import open_lazily
 from karat.telemetry._destination import Destination, find_destination
-from karat.telemetry._records import AskedQuery, FinishedRun, Regression
+from karat.telemetry._records import (
+    AskedQuery,
+    FinishedJudging,
+    FinishedRun,
+    JudgedAnswer,
+    LiveQuery,
+    ModelCall,
+    Regression,
+    make_seed,
+)
 
 if TYPE_CHECKING:
-    from karat.telemetry._sending import Sending, send_run
+    from karat.telemetry._live import LiveSending
+    from karat.telemetry._sending import Sending, send_judging, send_run
 
-__all__ = ["AskedQuery", "Destination", "FinishedRun", "Regression", "Sending", "find_destination", "send_run"]
+__all__ = [
+    "AskedQuery",
+    "Destination",
+    "FinishedJudging",
+    "FinishedRun",
+    "JudgedAnswer",
+    "LiveQuery",
+    "LiveSending",
+    "ModelCall",
+    "Regression",
+    "Sending",
+    "find_destination",
+    "make_seed",
+    "send_judging",
+    "send_run",
+]
 
-_HOME = dict.fromkeys(("Sending", "send_run"), "_sending")
+_HOME = {
+    "LiveSending": "_live",
+    **dict.fromkeys(("Sending", "send_judging", "send_run"), "_sending"),
+}
 
-__getattr__ = open_lazily(__name__, _HOME)
+if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
+    __getattr__ = open_lazily(__name__, _HOME)

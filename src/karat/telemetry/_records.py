@@ -1,10 +1,12 @@
-"""A finished run as telemetry sees it: plain values, from whoever made the run."""
+"""Finished work as telemetry sees it: plain values, from whoever did it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,114 @@ class FinishedRun:
     k: int
     begun: float
     """Seconds since 1970, UTC."""
+    seed: str = ""
+    """What the ids of its trace are made from, so that who judges the run later finds it; empty: they are by chance."""
     queries: tuple[AskedQuery, ...]
     means: Mapping[str, float]
     """By measure, without those that no query has a value of."""
     regression: Regression | None = None
+
+
+def make_seed(run_id: str, begun: str) -> str:
+    """Return what the ids of a run's trace are made from; empty if the run does not say when it began."""
+    return f"{run_id} {begun}" if begun else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A call of a language model."""
+
+    model: str
+    address: str
+    port: int
+    begun: float
+    """Seconds since 1970, UTC."""
+    seconds: float
+    request: Mapping[str, float | int]
+    """What it asked for: temperature, max_tokens, seed."""
+    tokens: tuple[int, int] | None
+    """Sent and received; None if the server does not say."""
+    attempts: int = 1
+    response_id: str = ""
+    response_model: str = ""
+    error: str = ""
+    kind: str = ""
+    """The type of the error."""
+    prompt: tuple[str, str] | None = None
+    """The name and version of the prompt."""
+    query: str = ""
+    paraphrase: int = 0
+    repeat: int = 0
+    judge: str = ""
+    vote: int = 0
+    messages: tuple[tuple[str, str], ...] = ()
+    """Roles and texts, which are sent only where content is asked for."""
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    """What a judge says of the answer to a query."""
+
+    query: str
+    measure: str
+    value: float | None
+    judge: str
+    """What decides about the opinions of the judge, in one line."""
+    is_model: bool
+    """Whether a model was asked."""
+    reason: str = ""
+    """Why there is no value."""
+    explanation: str = ""
+    """Why there is this value, which is sent only where content is asked for."""
+    document: str = ""
+    """The passage that was judged, if it was one."""
+    paraphrase: int = 0
+    repeat: int = 0
+    vote: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedJudging:
+    """Answers that were judged."""
+
+    verb: str
+    """What judged them, such as ``judge run``."""
+    run: str
+    """The id of the run whose answers they are."""
+    seed: str = ""
+    """What the ids of that run's trace are made from; empty if they are not known."""
+    other: str = ""
+    """The id of the run that it was compared with."""
+    golden: str
+    begun: float
+    seconds: float
+    calls: tuple[ModelCall, ...]
+    answers: tuple[JudgedAnswer, ...]
+    means: Mapping[str, float] = field(default_factory=dict)
+    """By measure, without those that no query has a value of."""
+    cached: int = 0
+    """Replies that were in the cache, so that nobody was asked."""
+    money: float = 0.0
+
+
+class LiveQuery(Struct, frozen=True):
+    """A query that somebody asked. It is a struct, since there are many of them."""
+
+    id: str
+    time: float
+    """When it was asked, in seconds since 1970, UTC."""
+    milliseconds: float | None
+    text: str
+    documents: Sequence[tuple[str, float | None]]
+    """The ids and scores of the hits; text and documents are sent only where content is asked for."""
+    count: int | None
+    """How many hits came back; None if that is not known."""
+    session: str
+    system: str
+    index: str
+    error: str
+    trace: str
+    """The ``traceparent`` of the span around it, or the id of its trace; empty if there is none."""
+    labels: Mapping[str, Any]
+    """What else is known of it, by the names of attributes."""

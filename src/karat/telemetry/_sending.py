@@ -1,27 +1,30 @@
-"""Sending a run to a collector: beside everything else, for a limited time, and never as a reason to fail."""
+"""Sending to a collector: beside everything else, for a limited time, and never as a reason to fail."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from karat.core import UsageError
 from karat.net import require_package, strip_secrets
 from karat.telemetry._destination import Destination
-from karat.telemetry._records import FinishedRun
+from karat.telemetry._records import FinishedJudging, FinishedRun
 
-_BATCH = 512
+if TYPE_CHECKING:
+    from karat.telemetry._emission import Emitted
+
+BATCH = 512
 """Spans or log records in a request, as the SDK's own processors send them."""
 
 
 class Sending:
-    """A run that is being sent in a thread of its own."""
+    """A finished run, or finished judging, that is being sent in a thread of its own."""
 
-    def __init__(self, run: FinishedRun, destination: Destination) -> None:
-        self._run = run
+    def __init__(self, finished: FinishedRun | FinishedJudging, destination: Destination) -> None:
+        self._finished = finished
         self._destination = destination
         self._problems: list[str] = []
         self._stopped = threading.Event()
@@ -36,17 +39,16 @@ class Sending:
         if self._thread.is_alive():
             self._stopped.set()
             waited = f"{self._destination.timeout:g} s"
-            return f"telemetry: the collector has not taken the run within {waited}; the run itself is complete"
-        return f"telemetry: {'; '.join(self._problems)}; the run itself is complete" if self._problems else ""
+            return f"telemetry: the collector has not taken all of it within {waited}; {self._end}"
+        return f"telemetry: {'; '.join(self._problems)}; {self._end}" if self._problems else ""
+
+    @property
+    def _end(self) -> str:
+        return f"the {'run' if isinstance(self._finished, FinishedRun) else 'judging'} itself is complete"
 
     def _send(self) -> None:
         try:
-            if self._destination.problem:
-                raise UsageError(self._destination.problem)
-            require_package("opentelemetry.sdk", purpose="an OTLP endpoint that is configured", extra="otel")
-            require_package(
-                "opentelemetry.exporter.otlp.proto.http", purpose="an OTLP endpoint that is configured", extra="otel"
-            )
+            require_sendable(self._destination)
             self._export()
         except UsageError as error:
             self._problems.append(str(error))
@@ -54,26 +56,26 @@ class Sending:
             self._problems.append(f"{type(error).__name__}: {error}")
 
     def _export(self) -> None:
-        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        emitted = self._emit()
+        batches: dict[str, Iterable[Any]] = {
+            "traces": _cut(emitted.spans),
+            "logs": _cut(emitted.logs),
+            "metrics": [] if emitted.metrics is None else [emitted.metrics],
+        }
+        for signal, own in batches.items():
+            if signal in self._destination.urls:
+                self._send_all(signal, open_exporter(signal, self._destination), own)
 
-        from karat.telemetry._emission import emit_run
+    def _emit(self) -> Emitted:
+        if isinstance(self._finished, FinishedRun):
+            from karat.telemetry._emission import emit_run
 
-        log = logging.getLogger("opentelemetry")
-        if not log.handlers:  # or Python prints what the note says, too
-            log.addHandler(logging.NullHandler())
-        emitted = emit_run(self._run, self._destination)
-        urls, left = self._destination.urls, self._destination.timeout
-        if "traces" in urls:
-            self._send_all("traces", OTLPSpanExporter(urls["traces"], timeout=left), _cut(emitted.spans))
-        if "logs" in urls:
-            self._send_all("logs", OTLPLogExporter(urls["logs"], timeout=left), _cut(emitted.logs))
-        if "metrics" in urls:
-            batches = [] if emitted.metrics is None else [emitted.metrics]
-            self._send_all("metrics", OTLPMetricExporter(urls["metrics"], timeout=left), batches)
+            return emit_run(self._finished, self._destination)
+        from karat.telemetry._judging import emit_judging
 
-    def _send_all(self, signal: str, exporter: Any, batches: Any) -> None:
+        return emit_judging(self._finished, self._destination)
+
+    def _send_all(self, signal: str, exporter: Any, batches: Iterable[Any]) -> None:
         """Send the batches of a signal; after the first that is not taken, the others are not sent."""
         try:
             for batch in batches:
@@ -92,5 +94,31 @@ def send_run(run: FinishedRun, destination: Destination) -> Sending:
     return Sending(run, destination)
 
 
+def send_judging(judging: FinishedJudging, destination: Destination) -> Sending:
+    """Begin to send what judges did, and return at once."""
+    return Sending(judging, destination)
+
+
+def require_sendable(destination: Destination) -> None:
+    """Raise UsageError if nothing can be sent, because of a setting or a package that is not installed."""
+    if destination.problem:
+        raise UsageError(destination.problem)
+    for package in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"):
+        require_package(package, purpose="an OTLP endpoint that is configured", extra="otel")
+
+
+def open_exporter(signal: str, destination: Destination) -> Any:
+    """Return the exporter of OpenTelemetry for a signal."""
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    log = logging.getLogger("opentelemetry")
+    if not log.handlers:  # or Python prints what the note says, too
+        log.addHandler(logging.NullHandler())
+    kinds: dict[str, Any] = {"traces": OTLPSpanExporter, "logs": OTLPLogExporter, "metrics": OTLPMetricExporter}
+    return kinds[signal](destination.urls[signal], timeout=destination.timeout)
+
+
 def _cut(records: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (records[at : at + _BATCH] for at in range(0, len(records), _BATCH))
+    return (records[at : at + BATCH] for at in range(0, len(records), BATCH))

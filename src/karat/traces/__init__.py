@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from karat.traces._formats import TRACE_FORMATS, TraceFormat, encode_line
     from karat.traces._losses import Loss, drop_losses
     from karat.traces._requests import SpanReader, SpanTraces, read_span_traces, sum_times
-    from karat.traces._spans import holds_spans
     from karat.traces._writing import Clock
+    from karat.traces.spans import holds_spans
 
 __all__ = [
     "AGENT_ENVELOPE",
@@ -52,7 +52,7 @@ _HOME = {
     **dict.fromkeys(("TRACE_FORMATS", "TraceFormat", "encode_line"), "_formats"),
     **dict.fromkeys(("Loss", "drop_losses"), "_losses"),
     **dict.fromkeys(("SpanReader", "SpanTraces", "read_span_traces", "sum_times"), "_requests"),
-    "holds_spans": "_spans",
+    "holds_spans": "spans",
     "Clock": "_writing",
 }
 

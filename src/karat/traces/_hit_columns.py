@@ -6,7 +6,7 @@ In the layout that karat writes they are read in columns, without an object for 
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import accumulate, count, repeat
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -69,8 +69,8 @@ class HitColumns:
     def lists(self) -> list[HitList]:
         """Return the hits of each line. An id that is not UTF-8 raises a UnicodeDecodeError."""
         ids, names = self._ids.number()
-        table = HitTable(names=names, id=ids, document=ids, score=_join(self._scores))
-        return _split(table, self._lengths)
+        lengths, scores = np.array(self._lengths, np.int64), _join(self._scores)
+        return HitTable(names=names, id=ids, document=ids, score=scores, lengths=lengths).lists.copy()
 
 
 def _read_numbers(block: ByteBlock, start: Ints, end: Ints) -> Floats:
@@ -119,14 +119,9 @@ class HitObjects:
         is_whole = all(own is ids for own, ids in zip(self._documents, self._ids, strict=True))
         ids = _join(self._ids)
         document = ids if is_whole else _join(self._documents)
-        table = HitTable(names=list(self._numbers), id=ids, document=document, score=_join(self._scores))
-        return _split(table, self._lengths)
+        names, lengths, scores = list(self._numbers), np.array(self._lengths, np.int64), _join(self._scores)
+        return HitTable(names=names, id=ids, document=document, score=scores, lengths=lengths).lists.copy()
 
 
 def _join(parts: list[Any]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-
-def _split(table: HitTable, lengths: list[int]) -> list[HitList]:
-    ends = list(accumulate(lengths, initial=0))
-    return list(map(HitList.of_table, repeat(table), ends, ends[1:]))

@@ -14,13 +14,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core import Context, Hit, InputError, Stage, Trace, check_id, shorten
-from karat.traces._spans import Span, read_spans
-from karat.traces._steps import OWN, Step, find_session, find_top_k, read_step
 from karat.traces._trace_rows import read_trace
+from karat.traces.spans import (
+    DOCUMENT_IDS,
+    OWN,
+    Span,
+    Step,
+    find_content,
+    find_document_id,
+    find_score,
+    find_session,
+    find_top_k,
+    read_spans,
+    read_step,
+)
 
 SPAN_FORMAT = 1
 """The format of the spans that karat writes, in the attribute ``karat.format``."""
-_IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "uri", "url")
 _JSON = ("ms", "context", "citations", "telemetry", "envelope")
 """Fields of a trace that are JSON texts in karat's own attributes."""
 _PLAIN = ("query", "paraphrase", "repeat", "judged", "answer", "refused")
@@ -220,26 +230,17 @@ def _read_hits(step: Step, query: str, source: str) -> tuple[Hit, ...]:
 
 
 def _read_hit(record: Mapping[str, Any], score: float, query: str, source: str) -> Hit:
-    metadata = record.get("metadata")
-    sources = (record, metadata if isinstance(metadata, dict) else {})
-    id_ = next((values[key] for values in sources for key in _IDS if values.get(key)), "")
-    if not id_:
-        hint = f"give its document an id, or one of {', '.join(_IDS[1:])} in its metadata"
+    if not (id_ := find_document_id(record)):
+        hint = f"give its document an id, or one of {', '.join(DOCUMENT_IDS[1:])} in its metadata"
         raise InputError(f"a document of query {shorten(query)} has no id", source=source, hint=hint)
-    content = next((record[key] for key in ("content", "page_content", "text") if record.get(key)), "")
-    return Hit(check_id(id_, source), score, content=str(content))
+    return Hit(check_id(id_, source), score, content=find_content(record))
 
 
 def _read_score(record: Mapping[str, Any]) -> float | None:
-    metadata = record.get("metadata")
-    value = record.get("score")
-    if value is None and isinstance(metadata, dict):
-        value = metadata.get("score", metadata.get("relevance_score"))
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    if not math.isfinite(number := float(value)):
-        raise ValueError(f"score {number} is not finite")
-    return number
+    score = find_score(record)
+    if score is not None and not math.isfinite(score):
+        raise ValueError(f"score {score} is not finite")
+    return score
 
 
 def sum_times(stages: Sequence[Stage]) -> dict[str, float]:

@@ -20,9 +20,8 @@ from typing import Any
 from karat.core import Trace, __version__
 from karat.traces._conventions import Content, Convention, to_json
 from karat.traces._requests import SPAN_FORMAT
-from karat.traces._spans import Span
-from karat.traces._steps import OWN
 from karat.traces._trace_rows import trace_record
+from karat.traces.spans import OWN, Span
 
 _HEX = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _PLAIN = ("paraphrase", "repeat", "judged", "answer", "refused")

@@ -29,9 +29,13 @@ from karat.online.trials import (
     LogPosition,
     LogSessions,
     LogTask,
+    SessionMark,
     TrialPlan,
     add_from_log,
     describe_position,
+    find_measured,
+    list_deals_since,
+    mark_session,
     open_task,
 )
 from karat.schema.trials import TrialCollected
@@ -59,10 +63,10 @@ def collect_trial(
     for _ in range(_ATTEMPTS):
         with open_store(source) as store:
             task = open_task(path, feature, store.id)
-            reading = _Reading(store, task, golden, time() if now is None else now)
+            reading = _Reading(path, store, task, golden, time() if now is None else now)
             position, measuring = reading.run()
             name = store.id
-        if add_from_log(path, feature, name, task, position, measuring.observations()):
+        if add_from_log(path, feature, name, task, position, measuring.observations(), reading.marks):
             return TrialCollected(
                 feature=feature,
                 log=name,
@@ -72,6 +76,7 @@ def collect_trial(
                 differences=measuring.counts(),
                 open=reading.fates[Fate.OPEN],
                 late=position.late - task.position.late,
+                repeated=position.repeated - task.position.repeated,
             )
     raise SystemFailed(f"{path}: others read the same log for the same trial all the time; try again")
 
@@ -80,12 +85,18 @@ def collect_trial(
 class _Reading:
     """One reading of a log."""
 
+    path: str | os.PathLike[str]
+    """The store of the trial."""
     store: Store
+    """That of the log."""
     task: LogTask
     golden: GoldenSet | None
     now: float
     fates: Counter[Fate] = field(default_factory=Counter)
     unreadable: int = 0
+    repeated: int = 0
+    marks: list[SessionMark] = field(default_factory=list)
+    """Those of the sessions that are measured."""
 
     def run(self) -> tuple[LogPosition, Measuring]:
         """Return how far the log is read now, and what its sessions say."""
@@ -94,7 +105,7 @@ class _Reading:
         keys = log.last_keys()
         window = Window(since=self.task.started, before=before.until, until=max(self.now, before.until), idle=plan.idle)
         measuring = Measuring(plan, self.golden, before.waiting)
-        evidence = sorted(self._read(log, keys, window, measuring.measures), key=lambda own: own.end)
+        evidence = self._leave_out(self._read(log, keys, window, measuring.measures))
         for own in evidence:
             measuring.add(own)
         measuring.score()
@@ -102,7 +113,7 @@ class _Reading:
         position = LogPosition(
             until=window.until,
             keys=keys,
-            waiting=measuring.blocks.waiting,
+            waiting=measuring.waiting,
             over=before.over + len(evidence),
             late=before.late + self.fates[Fate.LATE],
             mixed=before.mixed + sum(own.mixed for own in evidence),
@@ -110,11 +121,34 @@ class _Reading:
             unreadable=before.unreadable + self.unreadable,
             units=dict(units),
             skew=max(before.skew, skew),
+            repeated=before.repeated + self.repeated,
+            deals=self._list_deals(),
         )
         return position, measuring
 
-    def _read(self, log: LogSessions, keys: Keys, window: Window, measures: Sequence[str]) -> Iterator[Evidence]:
-        """Yield what each session says that is over and was not measured before."""
+    def _list_deals(self) -> tuple[str, ...]:
+        """Return the changes of the feature's flag, if the log has another one than the trial."""
+        if self.store.id == self.task.store:
+            return ()
+        return list_deals_since(self.store, self.task.plan.feature, self.task.started)
+
+    def _leave_out(self, sessions: Iterable[tuple[SessionMark, Evidence]]) -> list[Evidence]:
+        """Return what sessions say in the order in which they ended, without those that were measured in another log.
+
+        One of which both logs have the same records counts once. If they have different ones, it went on elsewhere
+        after it was measured.
+        """
+        listed = sorted(sessions, key=lambda own: own[1].end)
+        known = find_measured(self.path, self.task, (mark for mark, _ in listed))
+        self.marks = [mark for mark, _ in listed if mark not in known]
+        self.repeated = sum(known.values())
+        self.fates[Fate.LATE] += len(known) - self.repeated
+        return [evidence for mark, evidence in listed if mark not in known]
+
+    def _read(
+        self, log: LogSessions, keys: Keys, window: Window, measures: Sequence[str]
+    ) -> Iterator[tuple[SessionMark, Evidence]]:
+        """Yield what each session says that is over and was not measured before, with its mark."""
         plan, old = self.task.plan, self.task.position.keys
         read, counts = _choose(plan, measures)
         span = window.since, window.before - window.idle, window.until - window.idle
@@ -127,24 +161,18 @@ class _Reading:
                 self.fates[fate] += 1
             if fate is Fate.OVER and any(counts(own.record) for own in first):
                 try:
-                    yield read([own.record for own in first])
+                    evidence = read([own.record for own in first])
                 except Unreadable:
                     self.unreadable += 1
-
-
-def find_variants(plan: TrialPlan) -> tuple[str, str]:
-    """Return the names of the control and the treatment; a log can compare two."""
-    others = [name for name in plan.planned if name != CONTROL]
-    if CONTROL not in plan.planned or len(others) != 1:
-        raise UsageError(f"a log compares {CONTROL!r} with one other variant, and not {', '.join(plan.planned)}")
-    return CONTROL, others[0]
+                    continue
+                yield mark_session(self.task.name, session, (own.record.id for own in first)), evidence
 
 
 def _choose(
     plan: TrialPlan, measures: Sequence[str]
 ) -> tuple[Callable[[Sequence[Any]], Evidence], Callable[[object], bool]]:
     """Return what reads a session, and what tells whether a record of it counts."""
-    control, treatment = find_variants(plan)
+    control, treatment = CONTROL, plan.treatments[0]
     if plan.source == "sessions":
         return lambda records: read_arms(records, plan, measures), lambda record: is_assigned(record, plan)
     if plan.source == "interleaving":

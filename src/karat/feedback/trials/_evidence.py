@@ -8,12 +8,13 @@ from typing import Any
 
 from karat.core import document_of
 from karat.feedback._rebuild import rebuild_sessions
-from karat.feedback._sessions import AskedQuery, Session
+from karat.feedback._sessions import MOST_PER_SESSION, AskedQuery, Session
 from karat.feedback.trials._outcomes import measure_behaviour
 from karat.online import LoggedEvent, LoggedQuery, Record
 from karat.online.interleaving import TEAMS, Interleaved, compare_session
 from karat.online.shadow import AnsweredQuery, LoggedShadow
 from karat.online.trials import TrialPlan, is_behavioural
+from karat.stats import pick_evenly
 
 _TIMED = ("answered", "timeout")
 """What has a latency to compare: to fail may take no time."""
@@ -135,8 +136,12 @@ def read_shadows(records: Sequence[LoggedShadow], control: str, treatment: str) 
 
 
 def _list_times(latencies: Iterable[float | None]) -> list[float]:
-    """Return the latencies that were measured; one below 0 is that of a clock that was set back meanwhile."""
-    return [latency for latency in latencies if latency is not None and latency >= 0]
+    """Return the latencies that were measured; one below 0 is that of a clock that was set back meanwhile.
+
+    Of very many, quantiles stand for all: a session is one of many, however much it asks.
+    """
+    measured = sorted(latency for latency in latencies if latency is not None and latency >= 0)
+    return pick_evenly(measured, MOST_PER_SESSION)
 
 
 def _rebuild(records: Sequence[Record]) -> list[Session]:

@@ -27,11 +27,21 @@ class Measuring:
         """The measures of the plan, but for what people chose."""
         if golden is None and plan.source != "interleaving" and not is_behavioural(plan.measure):
             raise UsageError(f"{plan.measure} is measured by judgments: name the golden set that has them")
-        self._control, self._treatment = CONTROL, next(name for name in plan.planned if name != CONTROL)
-        ratio = find_ratio(plan.planned[self._control], plan.planned[self._treatment])
-        self.blocks = Blocks(waiting, self._control, self._treatment, ratio)
+        self._control, self._treatment = CONTROL, plan.treatments[0]
+        self._blocks = {name: self._make_blocks(name, waiting) for name in plan.treatments}
         self._evidence: list[Evidence] = []
         self._differences: dict[int, dict[str, list[float]]] = {}
+
+    def _make_blocks(self, treatment: str, waiting: Mapping[str, Mapping[str, list[float]]]) -> Blocks:
+        """Return the sessions that wait to be compared with those of one treatment."""
+        plan = self._plan
+        own = {name: values for name, values in waiting.items() if treatment in values}
+        return Blocks(own, CONTROL, treatment, find_ratio(plan.planned[CONTROL], plan.planned[treatment]))
+
+    @property
+    def waiting(self) -> dict[str, dict[str, list[float]]]:
+        """What the sessions came to whose block is not full yet, by the name of a difference and variant."""
+        return {name: values for blocks in self._blocks.values() for name, values in blocks.waiting.items()}
 
     def add(self, evidence: Evidence) -> None:
         """Add a session; they come in the order in which they ended."""
@@ -51,10 +61,14 @@ class Measuring:
     def _compare(self, evidence: Evidence, judged: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, float]]:
         """Yield the differences that a session adds: its own, or those of the blocks that it completes."""
         if evidence.variant:
-            for measure, value in ({**judged[evidence.variant], **evidence.values}).items():
-                difference = self.blocks.add(measure, evidence.variant, value)
-                if difference is not None:
-                    yield measure, difference
+            values = {**judged[evidence.variant], **evidence.values}
+            for treatment, blocks in self._blocks.items():
+                if evidence.variant in (CONTROL, treatment):
+                    for measure, value in values.items():
+                        label = self._plan.label(measure, treatment)
+                        difference = blocks.add(label, evidence.variant, value)
+                        if difference is not None:
+                            yield label, difference
             return
         yield from evidence.values.items()
         before, after = judged[self._control], judged[self._treatment]

@@ -5,10 +5,12 @@ from karat.online.flags._changes import (
     FlagConflict,
     change_flag,
     change_flag_in,
+    collect_changes,
     collect_flags,
     read_flag_history,
     read_flags,
 )
+from karat.online.flags._dealing import list_new_deals
 from karat.online.flags._documents import list_flags, set_flag, show_flag_history
 from karat.online.flags._flag import CONTROL, Flag
 from karat.online.flags._live import EVERY, LiveFlags
@@ -24,9 +26,11 @@ __all__ = [
     "LiveFlags",
     "change_flag",
     "change_flag_in",
+    "collect_changes",
     "collect_flags",
     "find_bucket",
     "list_flags",
+    "list_new_deals",
     "murmur3_32",
     "read_flag_history",
     "read_flags",

@@ -46,7 +46,7 @@ def read_flags(path: str | os.PathLike[str] = "karat.db") -> dict[str, tuple[Fla
 def read_flag_history(path: str | os.PathLike[str] = "karat.db", key: str | None = None) -> tuple[FlagChange, ...]:
     """Return the changes of a flag, or of all flags, in the order in which they happened."""
     with open_store(path) as store:
-        changes = tuple(_to_change(row, store) for row in store.flag_changes(key))
+        changes = collect_changes(store, key)
         if key is not None and not changes:
             raise _unknown(store, key)
         return changes
@@ -100,9 +100,14 @@ def collect_flags(store: Store) -> dict[str, tuple[Flag, int]]:
     return {key: (_to_flag(document, store), version) for key, version, _, document in store.flags()}
 
 
+def collect_changes(store: Store, key: str | None = None) -> tuple[FlagChange, ...]:
+    """Return the changes of a flag, or of all flags, of an open store, the oldest first."""
+    return tuple(_to_change(row, store) for row in store.flag_changes(key))
+
+
 def _unknown(store: Store, key: str) -> InputError:
     keys = [name for name, *_ in store.flags()]
-    return InputError(f"no flag {key!r}{did_you_mean(key, keys)}", source=str(store.path))
+    return InputError(f"no flag {key!r}{did_you_mean(key, keys)}", source=store.place)
 
 
 def _to_row(change: FlagChange) -> Row:
@@ -136,4 +141,4 @@ def _to_flag(document: str, store: Store) -> Flag:
         return Flag(**values)
     except (msgspec.MsgspecError, TypeError, AttributeError, UsageError) as error:
         hint = "restore the store from a backup, or set the flag anew with the karat that wrote it"
-        raise InputError(f"a flag cannot be read: {error}", source=str(store.path), hint=hint) from None
+        raise InputError(f"a flag cannot be read: {error}", source=store.place, hint=hint) from None

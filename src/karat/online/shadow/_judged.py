@@ -13,7 +13,7 @@ from karat.core import Floats, GoldenSet, Judgment, Measure, Query, Scores, Trac
 from karat.measures import score_hits
 from karat.online._shadow_records import ANSWERED, LoggedShadow
 from karat.schema.shadow import ShadowJudged, ShadowMeasure
-from karat.stats import paired_t
+from karat.stats import crossed_interval
 from karat.text import folded
 
 UNJUDGED = "unjudged"
@@ -24,7 +24,8 @@ def judge_runs(
 ) -> ShadowJudged:
     """Score both lists of the runs whose query a golden set has, in the same words.
 
-    ``units`` has the session of each run, or what stands for it. A treatment that failed, or was left alone
+    ``units`` has the session of each run, or what stands for it: runs of one depend on each other, and so do those that
+    ask the same. A treatment that failed, or was left alone
     because it did, has returned nothing; calls that it was not asked for another reason are left out.
     """
     known = _index_queries(golden)
@@ -38,6 +39,7 @@ def judge_runs(
         control={key: run.control[: run.k] for key, (run, _, _) in asked.items()},
         treatment={key: run.treatment[: run.k] for key, (run, _, _) in asked.items()},
         units={key: unit for key, (_, unit, _) in asked.items()},
+        texts={key: folded(run.text) for key, (run, _, _) in asked.items()},
         failed=frozenset(key for key, (run, _, _) in asked.items() if run.status != ANSWERED),
     )
     return ShadowJudged(
@@ -125,6 +127,7 @@ class _Pairs:
     control: Mapping[str, tuple[str, ...]]
     treatment: Mapping[str, tuple[str, ...]]
     units: Mapping[str, str]
+    texts: Mapping[str, str]
     failed: frozenset[str]
     """The runs in which the treatment failed."""
 
@@ -153,8 +156,9 @@ class _Pairs:
         same = np.array([self.control[key] == self.treatment[key] for key in ids])
         worst = np.where(same, 0.0, after.bounds.worst[rows, column] - before.bounds.best[:, column])[kept]
         best = np.where(same, 0.0, after.bounds.best[rows, column] - before.bounds.worst[:, column])[kept]
-        delta, units = (new - old)[kept], [self.units[key] for key, keep in zip(ids, kept, strict=True) if keep]
-        low, high = _interval(delta, units)
+        delta, scored = (new - old)[kept], [key for key, keep in zip(ids, kept, strict=True) if keep]
+        units = [self.units[key] for key in scored]
+        low, high = crossed_interval(delta, units, [self.texts[key] for key in scored]) or (None, None)
         cutoff = Measure.parse(before.measures[column]).cutoff
         depth = int(cutoff) if cutoff else None
         lengths = [sum(len(lists[key][:depth]) for key in ids) for lists in (self.control, self.treatment)]
@@ -173,14 +177,6 @@ class _Pairs:
             control_unjudged=unjudged[0] / lengths[0] if lengths[0] else None,
             treatment_unjudged=unjudged[1] / lengths[1] if lengths[1] else None,
         )
-
-
-def _interval(delta: Floats, units: list[str]) -> tuple[float | None, float | None]:
-    """Return the t interval of a mean whose values depend on each other within a unit."""
-    if len(set(units)) < 2:
-        return None, None
-    test = paired_t(delta, clusters=units)
-    return test.low, test.high
 
 
 def _mean(values: Floats) -> float | None:

@@ -8,14 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat import online
 from karat.core import GoldenSet, InputError, SystemFailed
 from karat.files import read_bytes
 from karat.online import Log, ingest, read_log
-from karat.online._paths import Paths
+from karat.online._paths import find_paths
 from karat.online._shadow_records import ANSWERED, CONTROL_FAILED, ShadowDraft
 from karat.online.shadow._job import Job, Outcome, time_out
 from karat.online.shadow._sides import Side, open_side
@@ -96,7 +95,7 @@ def replay(
 
     sides = open_side(control, golden, say=say), open_side(treatment, golden, say=say)
     names = (sides[0].name, sides[1].name)
-    if Paths(Path(store)).is_log():
+    if find_paths(store).is_log():
         ingest(store, wait=True)
     known = _list_known(store, feature)
     todo = {make_id(feature, query, k, names): query for query in queries}
@@ -111,7 +110,7 @@ def replay(
             if progress is not None:
                 progress(len(todo) - len(new) + number, len(todo))
         dropped = log.dropped
-    if Paths(Path(store)).is_log():  # without a query to ask nothing was written
+    if find_paths(store).is_log():  # without a query to ask nothing was written
         ingest(store, wait=True)
     if dropped:
         raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {', '.join(dropped)}")
@@ -131,7 +130,7 @@ def replay(
 
 
 def _list_known(store: str | os.PathLike[str], feature: str) -> set[str]:
-    if not Path(store).exists():
+    if not find_paths(store).has_store():
         return set()
     with read_log(store) as log:
         return log.shadow_ids(feature)

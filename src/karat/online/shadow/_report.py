@@ -17,7 +17,8 @@ from karat.online._shadow_records import ANSWERED, CLASSES, STATUSES, LoggedShad
 from karat.online.shadow._judged import judge_runs
 from karat.online.shadow._movers import find_movers
 from karat.schema.shadow import ShadowJudged, ShadowLatency, ShadowReport, ShadowShare, ShadowSimilarity
-from karat.stats.clicks import clustered_share
+from karat.stats.clicks import crossed_share
+from karat.text import folded
 
 SHOWN = 10
 MEASURES = ("RR@10", "nDCG@10")
@@ -73,9 +74,8 @@ def report_runs(
     shown: int = SHOWN,
 ) -> ShadowReport:
     """Return a report on shadow runs."""
-    units = [run.session or f"text:{run.text}" for run in runs]
-    compared = [run.status == ANSWERED for run in runs]
     answered = [run for run in runs if run.status == ANSWERED]
+    units = _list_units(runs)
     rising, falling = find_movers(runs, shown)
     judged = None if golden is None else judge_runs(runs, units, golden, measures)
     statuses = Counter(run.status for run in runs)
@@ -90,7 +90,8 @@ def report_runs(
         sources=dict(sorted(Counter(run.source for run in runs).items())),
         systems=tuple(sorted({run.systems for run in runs})),
         statuses={status: statuses[status] for status in STATUSES if statuses[status]},
-        classes=tuple(_share(name, [run.difference == name for run in runs], units) for name in CLASSES),
+        texts=len(set(_list_texts(runs))),
+        classes=tuple(_share(name, [run.difference == name for run in runs], runs) for name in CLASSES),
         similarity=ShadowSimilarity(
             runs=len(answered),
             rbo=_mean([run.rbo for run in answered]),
@@ -99,10 +100,10 @@ def report_runs(
             top_changed=_share(
                 "another first document",
                 [bool(run.top_changed) for run in answered],
-                [unit for unit, keep in zip(units, compared, strict=True) if keep],
+                answered,
             ),
         ),
-        latency=_summarise_latency(answered, [unit for unit, keep in zip(units, compared, strict=True) if keep]),
+        latency=_summarise_latency(answered),
         rising=rising,
         falling=falling,
         judged=judged,
@@ -114,12 +115,18 @@ def _format_time(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if math.isfinite(time) else ""
 
 
-def _share(name: str, counts: Sequence[bool], units: Sequence[str]) -> ShadowShare:
-    """Return a share with its interval; runs of one unit are alike."""
-    yes, total = Counter[str](), Counter(units)
-    for counted, unit in zip(counts, units, strict=True):
-        yes[unit] += counted
-    share, low, high = clustered_share([yes[unit] for unit in total], list(total.values()))
+def _list_units(runs: Sequence[LoggedShadow]) -> list[str]:
+    """Return the session of each run; where there is none, the text stands for it."""
+    return [run.session or f"text:{run.text}" for run in runs]
+
+
+def _list_texts(runs: Sequence[LoggedShadow]) -> list[str]:
+    return [folded(run.text) for run in runs]
+
+
+def _share(name: str, counts: Sequence[bool], runs: Sequence[LoggedShadow]) -> ShadowShare:
+    """Return a share with its interval; runs of one session are alike, and so are those with the same text."""
+    share, low, high = crossed_share(counts, _list_units(runs), _list_texts(runs))
     return ShadowShare(
         name=name,
         count=sum(counts),
@@ -135,17 +142,14 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _summarise_latency(runs: Sequence[LoggedShadow], units: Sequence[str]) -> ShadowLatency | None:
-    timed = [
-        (run.control_latency, run.treatment_latency, unit)
-        for run, unit in zip(runs, units, strict=True)
-        if run.control_latency is not None and run.treatment_latency is not None
-    ]
+def _summarise_latency(runs: Sequence[LoggedShadow]) -> ShadowLatency | None:
+    timed = [run for run in runs if run.control_latency is not None and run.treatment_latency is not None]
     if not timed:
         return None
-    control, treatment = np.array([row[0] for row in timed]), np.array([row[1] for row in timed])
+    control = np.array([run.control_latency for run in timed], float)
+    treatment = np.array([run.treatment_latency for run in timed], float)
     (old50, old95), (new50, new95) = (np.percentile(values, (50, 95)).tolist() for values in (control, treatment))
-    low, high = _resample_ratio(control, treatment, [row[2] for row in timed])
+    low, high = _resample_ratio(control, treatment, timed)
     return ShadowLatency(
         n=len(timed),
         control_p50=old50,
@@ -158,20 +162,32 @@ def _summarise_latency(runs: Sequence[LoggedShadow], units: Sequence[str]) -> Sh
     )
 
 
-def _resample_ratio(control: Floats, treatment: Floats, units: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return the percentile bootstrap interval of the ratio of both p95, in which whole units are drawn."""
-    names, unit_of = np.unique(np.array(units), return_inverse=True)
-    if len(names) < _LEAST_UNITS or not control.any():
+def _resample_ratio(
+    control: Floats, treatment: Floats, runs: Sequence[LoggedShadow]
+) -> tuple[float | None, float | None]:
+    """Return the percentile bootstrap interval of the ratio of both p95; None with few units.
+
+    Whole sessions are drawn, and then whole texts: the interval holds both.
+    """
+    kinds = [np.unique(np.array(labels), return_inverse=True) for labels in (_list_units(runs), _list_texts(runs))]
+    if min(len(names) for names, _ in kinds) < _LEAST_UNITS or not control.any():
         return None, None
+    ratios = [_draw_ratios(control, treatment, unit_of, len(names)) for names, unit_of in kinds]
+    ends = [np.quantile(own, (0.025, 0.975), method="nearest").tolist() for own in ratios]
+    low, high = min(own[0] for own in ends), max(own[1] for own in ends)
+    return low, high if math.isfinite(high) else None
+
+
+def _draw_ratios(control: Floats, treatment: Floats, unit_of: NDArray[np.intp], units: int) -> list[float]:
+    """Return the ratio of both p95 in each of a thousand samples of whole units."""
     rng = np.random.default_rng(0)
     sides = [(values[order := np.argsort(values)], unit_of[order]) for values in (control, treatment)]
     ratios = []
     for _ in range(_RESAMPLES):
-        times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
+        times = np.bincount(rng.integers(units, size=units), minlength=units)
         before, after = (_weighted_p95(values, times[owners]) for values, owners in sides)
         ratios.append(after / before if before else math.inf)
-    low, high = np.quantile(ratios, (0.025, 0.975), method="nearest").tolist()
-    return low, high if math.isfinite(high) else None
+    return ratios
 
 
 def _weighted_p95(values: Floats, weights: NDArray[np.int64]) -> float:
@@ -188,8 +204,12 @@ def _list_notes(runs: Sequence[LoggedShadow], units: Sequence[str], judged: Shad
     if len(runs) - asked > _MOST_MISSING * len(runs):
         missing = f"{len(runs) - asked:,} of {len(runs):,}"
         yield f"nothing was compared in {missing} runs, such as at times of high load: the others may be easier ones"
-    if len(set(units)) < _LEAST_UNITS:
+    texts = len(set(_list_texts(runs)))
+    few = len(set(units)) < _LEAST_UNITS
+    if few:
         yield f"{len(set(units)):,} sessions or queries are few: look at the intervals"
+    if texts < _LEAST_UNITS and not few:
+        yield f"only {texts:,} different texts were asked, however often: look at the intervals"
     if len({run.systems for run in runs}) > 1:
         yield "runs of several systems are taken together; use a feature for each, or --since"
     if len({run.k for run in runs}) > 1:

@@ -11,12 +11,14 @@ from karat.online.trials._behaviour import (
     find_limit,
     is_behavioural,
 )
+from karat.online.trials._dealing import list_deals_since
 from karat.online.trials._judgment import judge_trial
-from karat.online.trials._log import LogTask, add_from_log, open_task
+from karat.online.trials._log import LogTask, add_from_log, find_measured, forget_in_trials, open_task
 from karat.online.trials._log_rows import LogSessions
 from karat.online.trials._observations import UNJUDGED, Observations
 from karat.online.trials._plan import Source, TrialPlan
 from karat.online.trials._position import LogPosition
+from karat.online.trials._sessions import SessionMark, mark_session
 from karat.online.trials._trial import (
     decide_trial,
     describe_position,
@@ -29,6 +31,7 @@ from karat.online.trials._trial import (
     start_trial,
     stop_trial,
 )
+from karat.online.trials._variants import judge_variants
 
 __all__ = [
     "ASKED_ONCE",
@@ -42,16 +45,22 @@ __all__ = [
     "LogSessions",
     "LogTask",
     "Observations",
+    "SessionMark",
     "Source",
     "TrialPlan",
     "add_from_log",
     "decide_trial",
     "describe_position",
     "find_limit",
+    "find_measured",
+    "forget_in_trials",
     "is_behavioural",
     "judge_trial",
+    "judge_variants",
+    "list_deals_since",
     "list_trials",
     "look_at_trial",
+    "mark_session",
     "open_task",
     "plan_trial",
     "read_transitions",

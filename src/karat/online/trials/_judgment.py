@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,12 @@ from karat.stats.sequential import Assessment, Decision, assess, check_sample_ra
 _MOST_LATE = 0.01
 """The share of sessions that may have gone on after they were measured, or cannot be read."""
 
+_SHOWN_DEALS = 3
 _MOST_SKEW = 6.0
 """Standard deviations; chance alone does not get there, however long a trial is and however often it is looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CorpusRun:
     """The run on the golden set that was recorded last for the feature."""
 
@@ -29,6 +30,10 @@ class CorpusRun:
     outcome: str
     delta: float | None
     """The difference to its baseline in the measure that decides; None if that is unknown."""
+    baseline: str = ""
+    """What it was compared with: the name of the baseline, or the id of a run."""
+    recorded: str = ""
+    """The day on which that was recorded; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,8 @@ class TrialJudgment:
     conditions: tuple[TrialCondition, ...]
     read_out: TrialReadOut | None
     log_better: float
+    treatment: str = ""
+    """Of several treatments the one that graduates, or for which there is most evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +65,21 @@ class LogUse:
 
 
 def judge_trial(
-    plan: TrialPlan, seen: Observations, corpus: CorpusRun | None = None, log: LogUse | None = None
+    plan: TrialPlan,
+    seen: Observations,
+    corpus: CorpusRun | None = None,
+    log: LogUse | None = None,
+    deals: Sequence[str] | None = None,
 ) -> TrialJudgment:
     """Return what a trial allows.
 
     Harm in the deciding measure or in a guardrail stops it whatever else holds. A better treatment graduates only if
-    every condition is met; what was not measured is not met.
+    every condition is met; what was not measured is not met. ``deals`` are the changes of the feature's flag since the
+    trial started that dealt sessions anew; None if it has no flag.
     """
     deciding = assess(seen.tally(plan.measure), plan.rule)
     guards = {name: assess(seen.tally(name), plan.rule) for name in plan.guardrails}
-    conditions = (*_check(plan, seen, corpus, deciding, guards), *_check_log(log))
+    conditions = (*_check(plan, seen, corpus, deciding, guards), *check_log(log), *check_flag(plan, deals))
     decision, reason = _decide(plan, deciding, guards, conditions)
     return TrialJudgment(
         decision=decision,
@@ -135,10 +147,15 @@ def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
     if corpus.delta is None:
         return _condition("corpus", f"{corpus.run} has no difference in {plan.on_golden_set}", met=False)
     met = corpus.delta > 0 and corpus.outcome == "pass"
-    return _condition("corpus", f"{corpus.delta:+.4f} in {plan.on_golden_set}, {corpus.outcome}: {corpus.run}", met=met)
+    baseline = corpus.baseline or "without a name"
+    day = f" of {corpus.recorded}" if corpus.recorded else ""
+    detail = (
+        f"{corpus.delta:+.4f} in {plan.on_golden_set}, {corpus.outcome}: {corpus.run} against baseline {baseline}{day}"
+    )
+    return _condition("corpus", detail, met=met)
 
 
-def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
+def check_log(log: LogUse | None) -> Iterator[TrialCondition]:
     """Yield whether the log was complete when it was read; nothing if no log was."""
     if log is not None:
         detail = f"{log.late:,} of {log.over:,} sessions went on after they were measured"
@@ -148,6 +165,14 @@ def _check_log(log: LogUse | None) -> Iterator[TrialCondition]:
             detail += f"; the shares of the variants were {log.skew:.0f} standard deviations off for a while"
         lost = max(log.late, log.unreadable)
         yield _condition("log", detail, met=lost <= _MOST_LATE * log.over and log.skew <= _MOST_SKEW)
+
+
+def check_flag(plan: TrialPlan, deals: Sequence[str] | None) -> Iterator[TrialCondition]:
+    """Yield whether sessions were dealt in one way; nothing if the flag deals none."""
+    if plan.source == "sessions" and deals is not None:
+        more = f" and {len(deals) - _SHOWN_DEALS:,} more" if len(deals) > _SHOWN_DEALS else ""
+        changes = f"changed since the trial started: {'; '.join(deals[:_SHOWN_DEALS])}{more}; start a new trial"
+        yield _condition("flag", changes if deals else "as it was when the trial started", met=not deals)
 
 
 def _check_latency(plan: TrialPlan, seen: Observations) -> TrialCondition:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import time
 
@@ -13,6 +14,7 @@ from karat.online._times import format_time
 from karat.online.trials._observations import Observations
 from karat.online.trials._plan import TrialPlan
 from karat.online.trials._position import LOG, ORIGIN, LogPosition, decode_position
+from karat.online.trials._sessions import SessionMark, mark_session
 from karat.online.trials._trial import find_trial
 from karat.store import Store, open_store
 
@@ -27,6 +29,10 @@ class LogTask:
     version: int
     """Of the position; 0 if the log was never read."""
     position: LogPosition
+    name: str
+    """The name of the trial that no other trial has, in any store."""
+    store: str
+    """The id of the store of the trial."""
 
     @property
     def since(self) -> str:
@@ -39,7 +45,42 @@ def open_task(path: str | os.PathLike[str], feature: str, log: str) -> LogTask:
     with open_store(path) as store:
         trial = find_trial(store, feature, running=True)
         version, position = _find_position(store, trial.key, log, trial.started)
-        return LogTask(plan=trial.plan, started=trial.started, trial=trial.key, version=version, position=position)
+        return LogTask(
+            plan=trial.plan,
+            started=trial.started,
+            trial=trial.key,
+            version=version,
+            position=position,
+            name=name_trial(store, trial.key),
+            store=store.id,
+        )
+
+
+def name_trial(store: Store, trial: int) -> str:
+    """Return a name of a trial that no other trial has, in any store."""
+    return f"{store.id}:{trial}"
+
+
+def find_measured(path: str | os.PathLike[str], task: LogTask, marks: Iterable[SessionMark]) -> dict[SessionMark, bool]:
+    """Return those of some sessions that a trial has measured, each with whether it was by the same records."""
+    known = {}
+    with open_store(path) as store:
+        for mark in marks:
+            records = store.trials.find_session(task.trial, mark.session)
+            if records is not None:
+                known[mark] = records == mark.records
+    return known
+
+
+def forget_in_trials(store: Store, sessions: Iterable[str]) -> None:
+    """Delete what the trials of a store know sessions by; their counts, which name nobody, stay."""
+    for session in sessions:
+        for trial, *_ in store.trials.all():
+            store.trials.forget_session(trial, mark_session(name_trial(store, trial), session, ()).session)
+
+
+class _Overtaken(Exception):
+    """Somebody else has read the log, or measured the same session in another one."""
 
 
 def add_from_log(
@@ -49,24 +90,32 @@ def add_from_log(
     task: LogTask,
     position: LogPosition,
     seen: Mapping[int, Observations],
+    marks: Sequence[SessionMark] = (),
 ) -> bool:
-    """Add what was measured, by hour, and how far the log was read; return False if somebody else did so meanwhile."""
-    with open_store(path, write=True, make=False) as store, store.transaction():
+    """Add what was measured, by hour, and how far the log was read; return False if somebody else did so meanwhile.
+
+    ``marks`` are those of the sessions that were measured: one that was measured in another log is no new one.
+    """
+    with suppress(_Overtaken), open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature, running=True)
         now = time()
         state = msgspec.json.encode(position).decode()
         if trial.key != task.trial or not store.trials.set_log(trial.key, log, task.version, state, now):
-            return False
+            raise _Overtaken
+        if not store.trials.add_sessions(trial.key, marks):
+            raise _Overtaken
         counts = list(_list_counts(task.plan, seen))
         if counts:
             store.trials.add_batch(trial.key, f"{LOG}:{log}:{task.version + 1}", now, LOG, counts)
         return True
+    return False
 
 
 def _list_counts(plan: TrialPlan, seen: Mapping[int, Observations]) -> Iterable[tuple[str, int, float, int]]:
     for hour, own in seen.items():
         yield from own.series(hour)
-        yield ORIGIN + LOG, 0, 0.0, own.tally(plan.measure).n
+        labels = (plan.label(plan.measure, name) for name in plan.treatments)
+        yield ORIGIN + LOG, 0, 0.0, sum(own.tally(label).n for label in labels)
 
 
 def _find_position(store: Store, trial: int, log: str, started: float) -> tuple[int, LogPosition]:

@@ -12,6 +12,7 @@ import msgspec
 from karat.core import UsageError, did_you_mean
 from karat.online.flags import CONTROL, Flag
 from karat.online.trials._behaviour import is_behavioural
+from karat.online.trials._observations import UNJUDGED
 from karat.stats.sequential import StoppingRule
 
 Source = Literal["judgments", "interleaving", "sessions", "clicks"]
@@ -58,6 +59,9 @@ class TrialPlan:
     idle: float = 3600.0
     """A session of the log is over if nothing was recorded of it for so many seconds; what comes later is left out."""
 
+    flag_version: int | None = None
+    """The version of the feature's flag when the trial started, 0 if it had none; ``start_trial`` sets it."""
+
     def __post_init__(self) -> None:
         Flag(key=self.feature)  # refuses what is no key
         if self.source not in get_args(Source):
@@ -83,6 +87,25 @@ class TrialPlan:
     def planned(self) -> Mapping[str, float]:
         """How many units each variant should get."""
         return _VARIANTS if self.shares is None else self.shares
+
+    @property
+    def treatments(self) -> tuple[str, ...]:
+        """The variants that are compared with the control."""
+        return tuple(name for name in self.planned if name != CONTROL)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """All that is measured of a treatment, beside the control."""
+        return tuple(dict.fromkeys((self.measure, *self.guardrails, *filter(None, (self.must_show,)), UNJUDGED)))
+
+    def label(self, measure: str, treatment: str) -> str:
+        """Return the name of the differences of a treatment in a measure: that of the measure if there is only one.
+
+        >>> plan = TrialPlan(feature="f", shares={"control": 1, "a": 1, "b": 1})
+        >>> plan.label("RR@10", "a"), TrialPlan(feature="f").label("RR@10", "treatment")
+        ('RR@10 of a', 'RR@10')
+        """
+        return measure if len(self.treatments) == 1 else f"{measure} of {treatment}"
 
     @property
     def on_golden_set(self) -> str:

@@ -32,10 +32,14 @@ class LogPosition(Struct, frozen=True, kw_only=True):
     """Sessions that had begun before the trial, and are left out."""
     unreadable: int = 0
     """Sessions whose variants cannot be read, or are not in the plan; they are left out."""
+    repeated: int = 0
+    """Sessions that were measured in another log, by the same records; they are left out."""
     units: dict[str, int] = {}
     """By variant, the sessions that were measured."""
     skew: float = 0.0
     """The most standard deviations that their numbers were ever away from what was planned."""
+    deals: tuple[str, ...] = ()
+    """Changes of the feature's flag in the log's own store, since the trial started, that dealt sessions anew."""
 
 
 def read_positions(store: Store, trial: int) -> dict[str, LogPosition]:
@@ -48,4 +52,4 @@ def decode_position(state: str, store: Store) -> LogPosition:
     try:
         return msgspec.json.decode(state, type=LogPosition)
     except msgspec.MsgspecError as error:
-        raise InputError(f"how far a log was read cannot be read: {error}", source=str(store.path)) from None
+        raise InputError(f"how far a log was read cannot be read: {error}", source=store.place) from None

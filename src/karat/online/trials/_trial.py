@@ -14,11 +14,13 @@ from karat.core import InputError, Measure, MeasureError, UsageError, did_you_me
 from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
-from karat.online.trials._judgment import CorpusRun, LogUse, judge_trial
-from karat.online.trials._observations import UNJUDGED, Observations, name_series
+from karat.online.trials._dealing import list_deals, list_deals_since
+from karat.online.trials._judgment import CorpusRun, LogUse
+from karat.online.trials._observations import Observations, name_series
 from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
 from karat.online.trials._points import trace_trial
 from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
+from karat.online.trials._variants import judge_variants
 from karat.schema.trials import (
     TrialList,
     TrialLog,
@@ -64,13 +66,17 @@ def start_trial(path: str | os.PathLike[str], plan: TrialPlan, *, now: float | N
     ``now`` is when it starts, in seconds since 1970: sessions of the log that began before are left out.
     """
     _require_measures(plan)
+    _require_variants(plan)
     rule = plan.rule
     bounds = -math.log(rule.alpha), math.log(rule.beta)
     with open_store(path, write=True) as store, store.transaction():
-        fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan)))
+        flag = store.flag(plan.feature)
+        version = 0 if flag is None else int(flag[1])
+        fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan), flag_version=version))
         row = (plan.feature, *bounds, plan.least, rule.effect, fixed, time.time() if now is None else now)
         if not store.trials.add(row):
             raise UsageError(f"a trial of {plan.feature!r} is not over: stop it, or let it decide")
+        store.trials.forget_earlier_sessions(plan.feature)
         return _look(store, find_trial(store, plan.feature))
 
 
@@ -82,6 +88,17 @@ def _plan_shares(store: Store, plan: TrialPlan) -> dict[str, float]:
         part = flag[0].percent / sum(weights.values())
         return {CONTROL: 100 - flag[0].percent} | {name: part * weight for name, weight in weights.items()}
     return dict(plan.planned)
+
+
+def _require_variants(plan: TrialPlan) -> None:
+    """Refuse variants that the source cannot compare."""
+    if CONTROL not in plan.planned:
+        raise UsageError(f"shares should have one of {CONTROL!r}, with which the others are compared")
+    if len(plan.treatments) > 1 and plan.source != "sessions":
+        raise UsageError(
+            f"the source {plan.source!r} compares {CONTROL!r} with one treatment, and not "
+            f"{', '.join(plan.treatments)}: several need the source 'sessions', or a feature and a trial each"
+        )
 
 
 def _require_measures(plan: TrialPlan) -> None:
@@ -154,12 +171,21 @@ def decide_trial(
         after, changes = _MOVES[decision]
         why = f"{decision.value}: {status.reason}; {reason}"
         if changes and store.flag(feature) is not None:
+            if decision is Decision.GRADUATE and status.treatment:
+                changes = changes | _choose_variant(store, feature, status.treatment)
             change_flag_in(store, feature, changes, author=author, reason=why)
         elif changes:
             why += "; it has no flag, so that nobody gets anything else"
         done = _move(store, trial, after, author, why, status)
         now = msgspec.structs.replace(status, status=after, version=done.version)
         return TrialOutcome(status=now, transition=done, exit_code=_EXIT_CODES[after])
+
+
+def _choose_variant(store: Store, feature: str, treatment: str) -> dict[str, Any]:
+    """Return the changes of a flag by which everybody gets one of its variants; no override names another one."""
+    flag, _ = collect_flags(store)[feature]
+    kept = {unit: name for unit, name in flag.overrides.items() if name in (CONTROL, treatment)}
+    return {"variants": {treatment: 1}, "overrides": kept}
 
 
 def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
@@ -185,16 +211,17 @@ def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
     with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature)
         status = _look(store, trial)
-        rows = store.trials.hourly(trial.key, name_series(trial.plan.measure))
+        measure = trial.plan.label(trial.plan.measure, status.treatment)
+        rows = store.trials.hourly(trial.key, name_series(measure))
         moves = tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
     rule = trial.plan.rule
     return TrialReport(
         status=status,
-        measure=trial.plan.measure,
+        measure=measure,
         effect=rule.effect,
-        enough=-math.log(rule.alpha),
+        enough=-math.log(rule.alpha / len(trial.plan.treatments)),
         futile=-math.log(rule.beta),
-        points=trace_trial(rows, rule),
+        points=trace_trial(rows, rule, now=time.time()),
         transitions=moves,
     )
 
@@ -211,7 +238,7 @@ def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
     row = store.trials.latest(feature)
     if row is None:
         features = {name for _, name, *_ in store.trials.all()}
-        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=str(store.path))
+        raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=store.place)
     trial = _to_trial(row, store)
     if running and trial.status != "running":
         raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status}, and not running")
@@ -220,7 +247,8 @@ def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
 
 def _require_planned(plan: TrialPlan, seen: Observations) -> None:
     """Raise if something was measured that the plan does not know: a mistyped name would count as not measured."""
-    planned, variants = {plan.measure, *plan.guardrails, plan.must_show, UNJUDGED}, set(plan.planned)
+    planned = {plan.label(measure, name) for measure in plan.compared for name in plan.treatments}
+    variants = set(plan.planned)
     given = (("measure", seen.differences, planned), ("variant", seen.units, variants))
     for what, names, known in (*given, ("variant", seen.latencies, variants | {CONTROL})):
         for name in sorted(set(names) - known):
@@ -235,7 +263,7 @@ def _to_trial(row: Row, store: Store) -> Trial:
     try:
         plan = decode_plan(settings)
     except (msgspec.MsgspecError, UsageError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"the plan of a trial cannot be read: {error}", source=str(store.path)) from None
+        raise InputError(f"the plan of a trial cannot be read: {error}", source=store.place) from None
     return Trial(key, feature, number, status, plan, version, looks, started)
 
 
@@ -251,8 +279,6 @@ def _look(store: Store, trial: Trial) -> TrialStatus:
 def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStatus:
     series = store.trials.values(trial.key)
     seen = Observations.from_series(series)
-    row = store.trials.latest_run_of(trial.feature, trial.plan.on_golden_set)
-    corpus = None if row is None else CorpusRun(run=row[0], outcome=row[1], delta=row[2])
     logs = read_positions(store, trial.key)
     used = LogUse(
         over=sum(own.over for own in logs.values()),
@@ -260,8 +286,11 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
         unreadable=sum(own.unreadable for own in logs.values()),
         skew=max((own.skew for own in logs.values()), default=0.0),
     )
-    judged = judge_trial(trial.plan, seen, corpus, used if logs else None)
-    samples = seen.tally(trial.plan.measure).n
+    version, own = _find_deals(store, trial)
+    deals = (*own, *(deal for position in logs.values() for deal in position.deals))
+    corpora = _find_corpora(store, trial.plan)
+    judged = judge_variants(trial.plan, seen, corpora, used if logs else None, deals if version or deals else None)
+    samples = sum(seen.tally(trial.plan.label(trial.plan.measure, name)).n for name in trial.plan.treatments)
     return TrialStatus(
         feature=trial.feature,
         number=trial.number,
@@ -277,7 +306,34 @@ def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStat
         conditions=judged.conditions,
         units=dict(seen.units),
         read_out=judged.read_out,
+        flag_version=version,
+        treatment=judged.treatment,
     )
+
+
+def _find_corpora(store: Store, plan: TrialPlan) -> dict[str, CorpusRun | None]:
+    """Return the run on the golden set that was recorded last for each treatment.
+
+    That of the only one is recorded for the feature, that of one of several for ``feature:treatment``.
+    """
+    names = {name: f"{plan.feature}:{name}" if len(plan.treatments) > 1 else plan.feature for name in plan.treatments}
+    rows = {name: store.trials.latest_run_of(key, plan.on_golden_set) for name, key in names.items()}
+    return {name: None if row is None else CorpusRun(*row) for name, row in rows.items()}
+
+
+def _find_deals(store: Store, trial: Trial) -> tuple[int, tuple[str, ...]]:
+    """Return the version of the feature's flag, and the changes since the trial started that dealt sessions anew.
+
+    Of a trial that is over, what came after its last look does not count: that was the decision itself.
+    """
+    flag = store.flag(trial.feature)
+    version = 0 if flag is None else int(flag[1])
+    if trial.status in _OVER:
+        (*_, last) = (_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+        version = 0 if last.evidence is None else last.evidence.flag_version
+    if trial.plan.flag_version is None:  # a trial that an older karat started
+        return version, list_deals_since(store, trial.feature, trial.started) if trial.status not in _OVER else ()
+    return version, list_deals(store, trial.feature, trial.plan.flag_version, version)
 
 
 def describe_position(name: str, position: LogPosition) -> TrialLog:
@@ -291,6 +347,7 @@ def describe_position(name: str, position: LogPosition) -> TrialLog:
         mixed=position.mixed,
         before=position.before,
         unreadable=position.unreadable,
+        repeated=position.repeated,
         waiting={
             variant: max(len(own.get(variant, ())) for own in position.waiting.values()) for variant in sorted(waiting)
         },

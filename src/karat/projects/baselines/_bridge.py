@@ -23,7 +23,7 @@ from karat.stats import estimate_mean
 
 if TYPE_CHECKING:
     from karat.judges import Judge
-    from karat.projects.judging import JudgedSample
+    from karat.projects.judging import JudgedSample, Recording
 
 _TIE = 1e-9
 
@@ -40,6 +40,7 @@ def bridge_judges(
     baseline: Path | None = None,
     output: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    recording: Recording | None = None,
 ) -> BridgeReport:
     """Let two judges judge the same answers of a run file, and return by how much their scores differ.
 
@@ -63,7 +64,9 @@ def bridge_judges(
     asked = {trace.query for trace in answers.traces}
     counted = {judge.name: select_counted(project, judge.name, asked) for judge in judges}
     sampled = _draw(answers.traces, counted, run, count, seed)
-    sides = [judge_sample(own, judges, answers, sampled, progress=progress) for own in (before, after)]
+    sides = [
+        judge_sample(own, judges, answers, sampled, progress=progress, recording=recording) for own in (before, after)
+    ]
     judges = [judge for judge in judges if len({side.fingerprints[judge.name] for side in sides}) > 1]
     if not judges:
         raise UsageError("both judges are the same: there is nothing to bridge")
@@ -71,6 +74,8 @@ def bridge_judges(
     rows = [_compare(project, judge, sides, recorded, len(sampled)) for judge in judges]
     if output is not None:
         _write_moved(recorded, judges, sides, output)
+    if recording is not None:
+        recording.finish(run, answers, [side.spending for side in sides])
     return BridgeReport(
         run=str(run),
         old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),

@@ -15,6 +15,7 @@ from karat.config import JudgesConfig
 from karat.core import UsageError
 from karat.judges import Asker, Bench, Budget, Chat, Judge, Model, Pace, Prompt, Replies, Spending, ask_in, load_prompts
 from karat.projects._project import Project
+from karat.projects.judging._recording import Recording
 from karat.schema import JudgeSpending
 from karat.systems import Stages
 
@@ -41,7 +42,14 @@ class Setup:
         return Spending() if self.asker is None else self.asker.budget.spending
 
 
-def open_bench(project: Project, judges: Sequence[Judge], stack: ExitStack, *, cache: bool = True) -> Setup:
+def open_bench(
+    project: Project,
+    judges: Sequence[Judge],
+    stack: ExitStack,
+    *,
+    cache: bool = True,
+    recording: Recording | None = None,
+) -> Setup:
     """Return what the judges of a project need, which is closed with the stack."""
     config = project.config.judges
     embed = _make_embed(project, cache) if any(judge.embeds for judge in judges) else None
@@ -55,7 +63,8 @@ def open_bench(project: Project, judges: Sequence[Judge], stack: ExitStack, *, c
     replies = stack.enter_context(Replies(project.config.folder / REPLIES)) if cache else None
     budget = Budget(model, most_calls=config.calls, most_money=config.budget)
     chat = Chat(model) if replies is None else replies.open_chat(model)
-    asker = Asker(chat, budget, replies, Pace(config.requests_per_minute))
+    listener = None if recording is None else recording.hear
+    asker = Asker(chat, budget, replies, Pace(config.requests_per_minute), listener)
     bench = Bench(asker=asker, prompts=load_judge_prompts(config, judges), embed=embed, entails=entails)
     return Setup(bench=bench, asker=asker)
 

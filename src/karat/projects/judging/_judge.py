@@ -32,6 +32,7 @@ from karat.net import encode_json
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
 from karat.projects.judging._population import select_counted
+from karat.projects.judging._recording import Recording, list_judged
 from karat.runs import digest_run, merge_opinions, opinions_path, read_any_run
 from karat.schema import JudgedMeasure, JudgeFinding, JudgeReport, OpinionDocument
 
@@ -68,6 +69,7 @@ def judge_run(
     cache: bool = True,
     say: Callable[[str], None] | None = None,
     progress: Callable[..., None] | None = None,
+    recording: Recording | None = None,
 ) -> JudgeReport:
     """Let judges judge every answer of a run file, write what they say beside it, and return the report.
 
@@ -75,7 +77,8 @@ def judge_run(
 
     Replies are kept in the project's folder ``.karat``: a run that was killed goes on where it was, and the second one
     makes no call. Without ``cache`` everything is asked anew. ``progress`` is called with a stage, how much is
-    done, how much there is, and as ``note`` what it has cost so far.
+    done, how much there is, and as ``note`` what it has cost so far. ``recording`` collects what is sent to a
+    collector.
     """
     target = opinions_path(path)
     refuse_input(target)
@@ -86,7 +89,7 @@ def judge_run(
     evaluation = score_run(project.golden, run, ["RR"], **project.scoring)
     votes = project.config.judges.votes if votes is None else votes
     with ExitStack() as stack:
-        setup = open_bench(project, judges, stack, cache=cache)
+        setup = open_bench(project, judges, stack, cache=cache, recording=recording)
         if dry_run:
             return _estimate(setup, path, items, judges, votes)
         fingerprints = fingerprint_judges(project, setup, judges, votes)
@@ -94,8 +97,9 @@ def judge_run(
         documents = list(map(_write_opinion, opinions))
         kept, changed, replaced = merge_opinions(target, digest_run(data), fingerprints, documents)
         judged = read_any_run(path, project.golden, data=data)
-        return JudgeReport(
+        report = JudgeReport(
             run=str(path),
+            run_id=path.stem,
             opinions=str(target),
             judge=", ".join(fingerprints.values()),
             measures=_summarise(project, judged, judges, fingerprints, opinions, items),
@@ -106,6 +110,10 @@ def judge_run(
             replaced=replaced,
             caveats=[*describe_altered(project.golden, evaluation.traces), *_describe_textless(items)],
         )
+        if recording is not None:
+            recording.add(list_judged(opinions, judges, fingerprints))
+            recording.finish(path, run, [report.spending], {row.measure: row.mean for row in report.measures})
+        return report
 
 
 def _describe_textless(items: Sequence[Item]) -> list[str]:
@@ -176,6 +184,7 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
     money = setup.model.price(usage) if setup.model is not None else 0.0
     return JudgeReport(
         run=str(path),
+        run_id=path.stem,
         opinions=None,
         judge="",
         measures=[_write_unasked(judge, items) for judge in judges],

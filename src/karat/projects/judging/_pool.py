@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from karat.chat import Subject, asking_about
 from karat.core import InputError, SystemFailed, UsageError, shorten
 from karat.files import read_bytes, refuse_input, write_file
 from karat.golden import pool_text
@@ -25,7 +26,9 @@ from karat.judges import (
 )
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, describe_failures, fingerprint_judge, open_bench, write_spending
+from karat.projects.judging._recording import Recording
 from karat.schema.judging import PoolJudging
+from karat.telemetry import JudgedAnswer
 
 Row = dict[str, Any]
 Graded = tuple[int | None, str]
@@ -45,6 +48,7 @@ def judge_pool(
     by: str = "model",
     cache: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
+    recording: Recording | None = None,
 ) -> PoolJudging:
     """Fill in the grades that a pool lacks, write the rows to another file, and return what was done.
 
@@ -60,7 +64,7 @@ def judge_pool(
         raise UsageError(f"the set has {scale} grades; judges grade from 0 to {HIGHEST}, or yes and no")
     open_rows = [row for row in rows if row.get("grade") is None]
     with ExitStack() as stack:
-        setup, annotator, grade = _choose(project, by, stack, cache=cache)
+        setup, annotator, grade = _choose(project, by, stack, cache=cache, recording=recording)
         grades = _grade_all(grade, open_rows, project.config.judges.concurrency, progress)
         failed = Counter(reason for value, reason in grades if value is None)
         if open_rows and failed.total() == len(open_rows):
@@ -68,6 +72,9 @@ def judge_pool(
         filled = iter(grades)
         written = [row if row.get("grade") is not None else _fill(row, next(filled), annotator, scale) for row in rows]
         write_file(output, pool_text(written))
+        if recording is not None:
+            recording.add(_list_judged(open_rows, grades, annotator, is_model=by == "model"))
+            recording.finish(output, None, [write_spending(setup.spending)])
         return PoolJudging(
             output=str(output),
             annotator=annotator,
@@ -78,6 +85,23 @@ def judge_pool(
             reasons=dict(failed.most_common()),
             spending=write_spending(setup.spending),
         )
+
+
+def _list_judged(
+    rows: Sequence[Row], grades: Sequence[Graded], annotator: str, *, is_model: bool
+) -> list[JudgedAnswer]:
+    return [
+        JudgedAnswer(
+            query=str(row["query"]),
+            document=str(row["document"]),
+            measure=find_judge("passage_relevance").measure,
+            value=None if grade is None else grade / HIGHEST,
+            reason=reason,
+            judge=annotator,
+            is_model=is_model,
+        )
+        for row, (grade, reason) in zip(rows, grades, strict=True)
+    ]
 
 
 def _is_own(row: Mapping[str, Any], annotator: str) -> bool:
@@ -101,11 +125,11 @@ def _read_rows(path: Path) -> list[Row]:
 
 
 def _choose(
-    project: Project, by: str, stack: ExitStack, *, cache: bool
+    project: Project, by: str, stack: ExitStack, *, cache: bool, recording: Recording | None
 ) -> tuple[Setup, str, Callable[[Sequence[Row]], list[Graded]]]:
     """Return what judges need, the name under which they grade, and the function that grades rows."""
     judge: Judge = find_judge("passage_relevance" if by == "model" else "overlap_grade")
-    setup = open_bench(project, [judge], stack, cache=cache)
+    setup = open_bench(project, [judge], stack, cache=cache, recording=recording)
     if by == "model":
         return setup, fingerprint_judge(project, setup, judge), lambda rows: [_ask(setup, row) for row in rows]
     if by == "overlap":
@@ -125,7 +149,8 @@ def _call(scorer: Callable[[list[tuple[str, str]]], Any], rows: Sequence[Row]) -
 
 def _ask(setup: Setup, row: Row) -> Graded:
     try:
-        return grade_by_model(setup.bench, *_read_pair(row))
+        with asking_about(Subject(query=str(row["query"]), judge="passage_relevance")):
+            return grade_by_model(setup.bench, *_read_pair(row))
     except NotMeasurable as error:
         return None, str(error)
     except BudgetSpent:

@@ -12,19 +12,24 @@ from pathlib import Path
 
 import numpy as np
 
+from karat.chat import Subject, asking_about
 from karat.core import InputError, Run, SystemFailed, Trace
 from karat.judges import PREFERENCE, BudgetSpent, Duel, NotMeasurable, Preferred, prefer
 from karat.projects._project import Project
 from karat.projects.judging._bench import Setup, describe_failures, fingerprint_judge, open_bench, write_spending
+from karat.projects.judging._recording import Recording
 from karat.runs import read_any_run
 from karat.schema.judging import PreferenceReport, PreferredAnswer
+from karat.telemetry import JudgedAnswer
 
 Key = tuple[str, int, int]
+_MEASURE = "Preference"
+"""From 1, the first answer is better, to -1, the second one is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
-    query: str
+    duel: Duel
     preferred: Preferred | None
     reason: str = ""
 
@@ -36,6 +41,7 @@ def prefer_run(
     *,
     cache: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
+    recording: Recording | None = None,
 ) -> PreferenceReport:
     """Return which of two run files has the better answers, over the questions that both were asked.
 
@@ -46,13 +52,33 @@ def prefer_run(
     runs = [read_any_run(path, project.golden) for path in (first, second)]
     duels = _pair(project, runs, (first, second))
     with ExitStack() as stack:
-        setup = open_bench(project, [PREFERENCE], stack, cache=cache)
+        setup = open_bench(project, [PREFERENCE], stack, cache=cache, recording=recording)
         judge = fingerprint_judge(project, setup, PREFERENCE)
         outcomes = _ask(setup, duels, project.config.judges.concurrency, progress)
         report = _report((str(first), str(second)), judge, outcomes, setup)
         if not report.scored:
             raise SystemFailed(f"no question could be judged: {describe_failures(report.reasons)}")
+        if recording is not None:
+            recording.add(_list_judged(outcomes, judge))
+            recording.finish(first, runs[0], [report.spending], {_MEASURE: report.difference}, other=second)
         return report
+
+
+def _list_judged(outcomes: Sequence[_Outcome], judge: str) -> list[JudgedAnswer]:
+    return [
+        JudgedAnswer(
+            query=outcome.duel.query,
+            measure=_MEASURE,
+            value=None if outcome.preferred is None else outcome.preferred.value,
+            reason=outcome.reason,
+            judge=judge,
+            is_model=True,
+            explanation="; ".join(outcome.preferred.reasons) if outcome.preferred else "",
+            paraphrase=outcome.duel.paraphrase,
+            repeat=outcome.duel.repeat,
+        )
+        for outcome in outcomes
+    ]
 
 
 def _pair(project: Project, runs: Sequence[Run], paths: Sequence[Path]) -> list[Duel]:
@@ -95,12 +121,16 @@ def _ask(
 
 
 def _decide(setup: Setup, duel: Duel) -> _Outcome:
+    subject = Subject(
+        query=duel.query, judge=PREFERENCE.name, paraphrase=duel.paraphrase, repeat=duel.repeat
+    )  # fmt: skip
     try:
-        return _Outcome(query=duel.query, preferred=prefer(setup.bench, duel))
+        with asking_about(subject):
+            return _Outcome(duel=duel, preferred=prefer(setup.bench, duel))
     except NotMeasurable as error:
-        return _Outcome(query=duel.query, preferred=None, reason=str(error))
+        return _Outcome(duel=duel, preferred=None, reason=str(error))
     except BudgetSpent:
-        return _Outcome(query=duel.query, preferred=None, reason="not asked: the budget is spent")
+        return _Outcome(duel=duel, preferred=None, reason="not asked: the budget is spent")
 
 
 def _report(runs: tuple[str, str], judge: str, outcomes: Sequence[_Outcome], setup: Setup) -> PreferenceReport:
@@ -119,7 +149,7 @@ def _report(runs: tuple[str, str], judge: str, outcomes: Sequence[_Outcome], set
         second=sum(value < 0 for value in known),
         even=sum(value == 0 for value in known),
         scored=len(known),
-        total=len({outcome.query for outcome in outcomes}),
+        total=len({outcome.duel.query for outcome in outcomes}),
         difference=math.fsum(known) / len(known) if known else None,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
@@ -137,7 +167,7 @@ def _average(outcomes: Sequence[_Outcome]) -> dict[str, float]:
     votes: dict[str, list[float]] = {}
     for outcome in outcomes:
         if outcome.preferred is not None and outcome.preferred.value is not None:
-            votes.setdefault(outcome.query, []).append(outcome.preferred.value)
+            votes.setdefault(outcome.duel.query, []).append(outcome.preferred.value)
     return {query: math.fsum(own) / len(own) for query, own in votes.items()}
 
 
@@ -145,5 +175,5 @@ def _list_reasons(outcomes: Sequence[_Outcome]) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.preferred is not None:
-            reasons.setdefault(outcome.query, []).extend(outcome.preferred.reasons)
+            reasons.setdefault(outcome.duel.query, []).extend(outcome.preferred.reasons)
     return reasons

@@ -11,6 +11,7 @@ from karat.core import Run
 from karat.judges import Judge, Opinion, judge_items, make_item
 from karat.projects._project import Project
 from karat.projects.judging._bench import fingerprint_judges, open_bench, write_spending
+from karat.projects.judging._recording import Recording, list_judged
 from karat.schema import JudgeSpending
 
 
@@ -40,6 +41,7 @@ def judge_sample(
     queries: Collection[str],
     *,
     progress: Callable[[str, int, int], None] | None = None,
+    recording: Recording | None = None,
 ) -> JudgedSample:
     """Return what the judges of a project say of the answers to some queries of a run."""
     config = project.config.judges
@@ -55,11 +57,13 @@ def judge_sample(
             progress("judging", done, total)
 
     with ExitStack() as stack:
-        setup = open_bench(project, judges, stack)
+        setup = open_bench(project, judges, stack, recording=recording)
         fingerprints = fingerprint_judges(project, setup, judges, config.votes)
         opinions = judge_items(
             setup.bench, items, judges, votes=config.votes, concurrency=config.concurrency, progress=tell
         )
+        if recording is not None:
+            recording.add(list_judged(opinions, judges, fingerprints))
         return JudgedSample(
             fingerprints=fingerprints, scores=_average(opinions), spending=write_spending(setup.spending)
         )

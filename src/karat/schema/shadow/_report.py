@@ -99,6 +99,7 @@ class ShadowReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     runs: Count
     estimated: Annotated[Count, Meta(description="How many calls those stand for, if only some were sampled.")]
     units: Annotated[Count, Meta(description="The sessions, or queries without one.")]
+    texts: Annotated[Count, Meta(description="The different texts that were asked.")]
     sources: Annotated[Mapping[str, int], Meta(description="The runs on live traffic and those of replays.")]
     systems: Annotated[tuple[tuple[str, str], ...], Meta(description="The pairs of control and treatment.")]
     statuses: Annotated[Mapping[str, int], Meta(description="What became of the calls, counted.")]

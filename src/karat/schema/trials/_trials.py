@@ -24,6 +24,8 @@ class TrialMeasure(Struct, frozen=True, kw_only=True):
     log_worse: float
     log_below_effect: float
     decision: str
+    treatment: str = ""
+    """Which of several treatments it is about; empty if there is one."""
 
 
 class TrialCondition(Struct, frozen=True, kw_only=True):
@@ -68,6 +70,8 @@ class TrialLog(Struct, frozen=True, kw_only=True):
     """Sessions whose variants cannot be read, or are not in the plan; they are left out."""
     waiting: Mapping[str, int]
     """By variant, sessions that are not compared with any of the other variant yet."""
+    repeated: int = 0
+    """Sessions that were measured in another log, by the same records; they are left out."""
 
 
 class TrialStatus(Struct, frozen=True, kw_only=True):
@@ -93,6 +97,10 @@ class TrialStatus(Struct, frozen=True, kw_only=True):
     """How many of the samples are from files, and not from a log: nothing has checked them."""
     logs: tuple[TrialLog, ...] = ()
     """What was taken from logs."""
+    treatment: str = ""
+    """Of several treatments the one that graduates, or for which there is most evidence; empty if there is one."""
+    flag_version: int = 0
+    """The version of the feature's flag at this look; 0 if it has none."""
 
 
 class TrialTransition(Struct, frozen=True, kw_only=True):
@@ -114,7 +122,7 @@ class TrialPoint(Struct, frozen=True, kw_only=True):
     """What was known of the deciding measure when an hour was over."""
 
     time: str
-    """The end of the hour, in UTC."""
+    """The end of the hour, in UTC; of the last one, when somebody looked."""
     n: int
     mean: float
     low: float
@@ -199,6 +207,8 @@ class TrialCollected(Struct, frozen=True, kw_only=True):
     """Sessions that may go on, and wait."""
     late: int
     """Sessions of which more was recorded after they had been measured; it is left out."""
+    repeated: int = 0
+    """Sessions that were measured in another log, by the same records; they are left out."""
 
 
 class HoldoutWeek(Struct, frozen=True, kw_only=True):

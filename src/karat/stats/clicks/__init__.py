@@ -9,7 +9,7 @@ from karat.stats.clicks._attraction import (
     estimate_sdbn,
     exact_interval,
 )
-from karat.stats.clicks._clusters import clustered_share
+from karat.stats.clicks._clusters import clustered_share, crossed_share
 from karat.stats.clicks._impressions import LEAST_IMPRESSIONS, Attractions, Impressions
 from karat.stats.clicks._propensities import LEAST_CLICKS, Propensities, estimate_propensities
 from karat.stats.clicks._value import PolicyValue, estimate_policy_value
@@ -24,6 +24,7 @@ __all__ = [
     "Propensities",
     "clustered_share",
     "combine_intervals",
+    "crossed_share",
     "estimate_coec",
     "estimate_ctr",
     "estimate_ips",

@@ -1,27 +1,25 @@
-"""The statements of a store in SQLite; those of another database stand in a module with the same names."""
+"""The statements of a store, in SQL that SQLite and PostgreSQL understand alike.
+
+Parameters are written as SQLite does, ``?`` or ``?1``. What the databases do not share stands in ``_sqlite`` and
+``_postgres``, with their tables.
+"""
 
 from __future__ import annotations
 
 QUERY_COLUMNS = (
-    "id", "time", "text", "session", "user", "intent", "mode", "tool", "hits", "channels", "stages", "weights",
+    "id", "time", "text", "session", '"user"', "intent", "mode", "tool", "hits", "channels", "stages", "weights",
     "answer", "citations", "error", "latency", "system", "weight", "trace", "quality", "attributes", "count",
     "build", "index_hash", "normaliser", "flags",
 )  # fmt: skip
 EVENT_COLUMNS = (
-    "id", "time", "kind", "session", "user", "query", "document", "rank", "value", "weight", "attributes",
+    "id", "time", "kind", "session", '"user"', "query", "document", "rank", "value", "weight", "attributes",
 )  # fmt: skip
 SHADOW_COLUMNS = (
-    "id", "time", "feature", "text", "session", "user", "query", "control", "treatment", "control_latency",
+    "id", "time", "feature", "text", "session", '"user"', "query", "control", "treatment", "control_latency",
     "treatment_latency", "status", "error", "k", "weight", "source", "lists", "systems", "attributes", "difference",
     "rbo", "overlap", "rank_correlation", "top_changed", "order_differences",
     "answers",
 )  # fmt: skip
-
-
-def _insert(table: str, columns: tuple[str, ...]) -> str:
-    marks = ", ".join("?" * len(columns))
-    names = ", ".join(columns)  # not "or ignore", which would also pass over what breaks a rule of the table
-    return f"insert into {table} ({names}) values ({marks}) on conflict (id) do nothing"  # noqa: S608 (names of this module)
 
 
 def _select(table: str, columns: tuple[str, ...], condition: str = "") -> str:
@@ -29,9 +27,6 @@ def _select(table: str, columns: tuple[str, ...], condition: str = "") -> str:
     return f"select {', '.join(columns)} from {table} where {span} order by time, id"  # noqa: S608 (the same)
 
 
-INSERT_QUERY = _insert("queries", (*QUERY_COLUMNS, "part"))
-INSERT_EVENT = _insert("events", (*EVENT_COLUMNS, "part"))
-INSERT_SHADOW_RUN = _insert("shadow_runs", SHADOW_COLUMNS)
 SELECT_SHADOW_RUNS = _select("shadow_runs", SHADOW_COLUMNS, " and feature = ? and id is not null")
 SELECT_FEATURES = (
     "select feature, count(*), max(time) from shadow_runs where id is not null group by feature order by 3"
@@ -49,9 +44,12 @@ SET_DROPS = (
     "on conflict (segment, reason) do update set count = excluded.count"
 )
 SELECT_DROPS = "select segment, reason, count from drops"
-SELECT_ACKNOWLEDGED = "select reason, sum(acknowledged) from drops group by reason having sum(acknowledged) > 0"
+SELECT_ACKNOWLEDGED = (
+    "select reason, cast(sum(acknowledged) as bigint) from drops group by reason having sum(acknowledged) > 0"
+)
 SELECT_NOT_ACKNOWLEDGED = (
-    "select reason, sum(count - acknowledged) from drops where count > acknowledged group by reason order by reason"
+    "select reason, cast(sum(count - acknowledged) as bigint) from drops where count > acknowledged "
+    "group by reason order by reason"
 )
 ACKNOWLEDGE_DROPS = "update drops set acknowledged = count where count > acknowledged"
 INSERT_ACKNOWLEDGEMENT = "insert into acknowledgements (time, author, reason, dropped) values (?, ?, ?, ?)"
@@ -67,7 +65,10 @@ FORGET = (
     "delete from shadow_runs where {column} = ?1 or query in (select id from queries where {column} = ?1)",
     "delete from queries where {column} = ?1",
 )
-"""Deletes what belongs to a session or a user, whose column is put in; queries last, because the others name them."""
+"""Deletes what belongs to a session or a user, whose column is put in; queries last, because the others name them.
+
+The column is quoted, because ``user`` is a word of SQL.
+"""
 FORGET_QUERY = (
     "delete from judgments where query = ?1",
     "delete from events where query = ?1 and query != ''",
@@ -75,16 +76,16 @@ FORGET_QUERY = (
 )
 QUERY_IDS = "select id from queries where {column} = ?1"
 SESSIONS = (
-    "select distinct session from queries where user = ?1 and session != '' "
-    "union select distinct session from events where user = ?1 and session != '' "
-    "union select distinct session from shadow_runs where user = ?1 and session != ''"
+    "select distinct session from queries where \"user\" = ?1 and session != '' "
+    "union select distinct session from events where \"user\" = ?1 and session != '' "
+    "union select distinct session from shadow_runs where \"user\" = ?1 and session != ''"
 )
-EXPIRE = "delete from {table} where time < ?1"
 INSERT_RUN = (
-    "insert or ignore into runs (id, kind, feature, time, golden, system, queries, latency, control, outcome, "
-    "document) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "insert into runs (id, kind, feature, time, golden, system, queries, latency, control, outcome, "
+    "document) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing"
 )
-INSERT_RUN_VALUE = "insert or ignore into run_values values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_RUN_VALUE = "insert into run_values values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing"
+RUN_DOCUMENT = "select document from runs where id = ?"
 LATEST_RUN = "select id, kind, time, golden, system, queries, latency, outcome from runs order by number desc limit 1"
 RUN_VALUES = (
     "select measure, value, low, high, n, missing from run_values where run = ? and segment = '' order by measure"
@@ -108,7 +109,7 @@ SELECT_TRIAL = f"{_TRIAL} where feature = ? order by number desc limit 1"
 INSERT_TRIAL = (
     "insert into trials (feature, number, status, upper_bound, lower_bound, least_samples, threshold, settings, "
     "started, updated) values (?1, 1 + (select coalesce(max(number), 0) from trials where feature = ?1), 'running', "
-    "?2, ?3, ?4, ?5, ?6, ?7, ?7)"
+    "?2, ?3, ?4, ?5, ?6, ?7, ?7) on conflict do nothing"
 )
 COUNT_LOOK = "update trials set looks = looks + 1 where key = ?"
 SET_SAMPLES = "update trials set samples = ?2, log_likelihood_ratio = ?3, updated = ?4 where key = ?1"
@@ -118,16 +119,24 @@ SET_STATUS = (
 INSERT_BATCH = "insert into trial_batches (trial, batch, time, origin) values (?, ?, ?, ?) on conflict do nothing"
 ADD_TRIAL_COUNT = (
     "insert into trial_counts values (?, ?, ?, ?, ?) on conflict (trial, series, hour, value) "
-    "do update set count = count + excluded.count"
+    "do update set count = trial_counts.count + excluded.count"
 )
 SELECT_TRIAL_COUNTS = (
-    "select series, value, sum(count) from trial_counts where trial = ? group by series, value order by series, value"
+    "select series, value, cast(sum(count) as bigint) from trial_counts where trial = ? "
+    "group by series, value order by series, value"
 )
 SELECT_HOURLY_COUNTS = "select hour, value, count from trial_counts where trial = ? and series = ? order by hour, value"
 SELECT_TRIAL_LOGS = "select log, version, state, time from trial_logs where trial = ? order by log"
 SET_TRIAL_LOG = (
     "insert into trial_logs values (?1, ?2, ?3 + 1, ?4, ?5) on conflict (trial, log) do update set "
     "version = excluded.version, state = excluded.state, time = excluded.time where trial_logs.version = ?3"
+)
+INSERT_TRIAL_SESSION = "insert into trial_sessions values (?, ?, ?) on conflict do nothing"
+SELECT_TRIAL_SESSION = "select records from trial_sessions where trial = ? and session = ?"
+DELETE_TRIAL_SESSION = "delete from trial_sessions where trial = ? and session = ?"
+DELETE_EARLIER_SESSIONS = (
+    "delete from trial_sessions where trial in (select key from trials where feature = ? and status in "
+    "('graduated', 'rejected'))"
 )
 SELECT_STORE_ID = "select id from stores"
 INSERT_TRANSITION = (
@@ -138,8 +147,9 @@ SELECT_TRANSITIONS = (
     "select version, time, author, reason, before, after, evidence from transitions where trial = ? order by version"
 )
 LATEST_OF_FEATURE = (
-    "select runs.id, runs.outcome, run_values.delta from runs left join run_values on run_values.run = runs.id "
-    "and measure = ?2 and segment = '' where feature = ?1 order by runs.number desc limit 1"
+    "select runs.id, runs.outcome, run_values.delta, runs.control, runs.document "
+    "from runs left join run_values on run_values.run = runs.id and measure = ?2 and segment = '' "
+    "where feature = ?1 order by runs.number desc limit 1"
 )
 DELETE_BEHAVIOUR = "delete from judgments where annotator like 'behaviour %'"
 INSERT_JUDGMENT = (

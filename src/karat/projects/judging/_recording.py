@@ -1,0 +1,139 @@
+"""What judging does as telemetry, where an OTLP endpoint is configured: the calls of models, and what judges say."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from karat.chat import Call
+from karat.core import Run
+from karat.judges import Judge, Opinion
+from karat.projects._project import Project
+from karat.schema import JudgeSpending
+from karat.telemetry import Destination, FinishedJudging, JudgedAnswer, ModelCall, find_destination, make_seed
+
+if TYPE_CHECKING:
+    from karat.telemetry import Sending
+
+_LONGEST = 4000
+"""Characters of an explanation."""
+_REQUEST = ("temperature", "max_tokens", "seed")
+
+
+class Recording:
+    """Collects what judging does, from any number of threads, and sends it when it has finished."""
+
+    def __init__(self, verb: str, golden: str, destination: Destination) -> None:
+        self._destination = destination
+        self._clock = time.perf_counter()
+        self._calls: list[ModelCall] = []
+        self._answers: list[JudgedAnswer] = []
+        self._judging = FinishedJudging(
+            verb=verb, run="", golden=golden, begun=time.time(), seconds=0.0, calls=(), answers=()
+        )  # fmt: skip
+        self._is_finished = False
+
+    def hear(self, call: Call) -> None:
+        """Take a call of a model; its messages only if they are sent."""
+        self._calls.append(_describe_call(call, content=self._destination.content))
+
+    def add(self, answers: Iterable[JudgedAnswer]) -> None:
+        """Take what judges said."""
+        self._answers.extend(answers)
+
+    def finish(
+        self,
+        path: Path,
+        run: Run | None,
+        spending: Sequence[JudgeSpending],
+        means: Mapping[str, float | None] | None = None,
+        *,
+        other: Path | None = None,
+    ) -> None:
+        """End the recording: all is judged. ``path`` is the file of the run, or of what was judged instead of one."""
+        self._judging = replace(
+            self._judging,
+            run=path.stem,
+            seed="" if run is None else make_seed(path.stem, run.provenance.origin.begun),
+            other="" if other is None else other.stem,
+            seconds=time.perf_counter() - self._clock,
+            calls=tuple(self._calls),
+            answers=tuple(self._answers),
+            means={name: value for name, value in (means or {}).items() if value is not None},
+            cached=sum(own.cached for own in spending),
+            money=sum(own.money for own in spending),
+        )
+        self._is_finished = True
+
+    def send(self) -> Sending | None:
+        """Begin to send what was judged, and return at once; None if it was not finished, as in a dry run."""
+        if not self._is_finished:
+            return None
+        from karat.telemetry import send_judging
+
+        return send_judging(self._judging, self._destination)
+
+
+def record_judging(project: Project, verb: str) -> Recording | None:
+    """Return what collects the calls and judgments of a verb; None if no collector is configured."""
+    destination = find_destination(project.config.telemetry)
+    return None if destination is None else Recording(verb, project.golden.name, destination)
+
+
+def list_judged(
+    opinions: Iterable[Opinion], judges: Sequence[Judge], fingerprints: Mapping[str, str]
+) -> list[JudgedAnswer]:
+    """Return opinions as telemetry sees them."""
+    by_name = {judge.name: judge for judge in judges}
+    return [
+        JudgedAnswer(
+            query=opinion.query,
+            measure=by_name[opinion.judge].measure,
+            value=opinion.value,
+            reason=opinion.reason,
+            judge=fingerprints[opinion.judge],
+            is_model=bool(by_name[opinion.judge].prompts),
+            explanation=_explain(opinion),
+            paraphrase=opinion.paraphrase,
+            repeat=opinion.repeat,
+            vote=opinion.vote,
+        )
+        for opinion in opinions
+    ]
+
+
+def _explain(opinion: Opinion) -> str:
+    lines = (f"{finding.subject}: {finding.verdict} {finding.reason}".rstrip() for finding in opinion.findings)
+    return "; ".join(lines)[:_LONGEST]
+
+
+def _describe_call(call: Call, *, content: bool) -> ModelCall:
+    place, parameters, about = urlsplit(call.model.url), call.model.parameters, call.subject
+    body = json.loads(call.body) if content else {"messages": []}
+    return ModelCall(
+        model=call.model.model,
+        address=place.hostname or "",
+        port=place.port or (443 if place.scheme == "https" else 80),
+        begun=call.begun,
+        seconds=call.seconds,
+        request={name: parameters[name] for name in _REQUEST if name in parameters},
+        tokens=None if call.usage is None else (call.usage.sent, call.usage.received),
+        attempts=call.attempts,
+        response_id=call.reply.id if call.reply else "",
+        response_model=call.reply.model if call.reply else "",
+        error=call.error,
+        kind=call.kind,
+        prompt=None if call.prompt is None else (call.prompt.name, call.prompt.version),
+        query=about.query if about else "",
+        paraphrase=about.paraphrase if about else 0,
+        repeat=about.repeat if about else 0,
+        judge=about.judge if about else "",
+        vote=about.vote if about else 0,
+        messages=tuple((message["role"], message["content"]) for message in body["messages"]),
+        reply=call.reply.text if content and call.reply else "",
+    )

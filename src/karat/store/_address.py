@@ -1,0 +1,73 @@
+"""The address of a store in PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from karat.core import UsageError
+
+_SCHEMES = ("postgresql", "postgres")
+_OPTIONS = ("host", "port", "connect_timeout", "target_session_attrs", "sslmode", "sslrootcert")
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,47}")  # PostgreSQL cuts names at 63 bytes, and partitions have longer ones
+
+
+def is_address(path: str | os.PathLike[str]) -> bool:
+    """Return whether a store is named by an address, and not by a path.
+
+    >>> is_address("postgresql://db.example/logs"), is_address("karat.db")
+    (True, False)
+    """
+    return isinstance(path, str) and path.partition("://")[0].lower() in _SCHEMES and "://" in path
+
+
+def has_store(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is something at a path; at an address only opening it tells."""
+    return is_address(path) or Path(path).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store in PostgreSQL is. It holds no secret: passwords come from the environment.
+
+    >>> parse_address("postgresql://karat@db.example:5433/logs?schema=staging")
+    Address(text='postgresql://karat@db.example:5433/logs?schema=staging', schema='staging', database='logs')
+    """
+
+    text: str
+    schema: str
+    database: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What libpq takes; it reads the environment for what is not among them."""
+        parts = urlsplit(self.text)
+        named = {"host": parts.hostname, "port": parts.port, "user": parts.username, "dbname": parts.path.strip("/")}
+        given = {name: unquote(str(value)) for name, value in named.items() if value}
+        return given | {name: value for name, value in parse_qsl(parts.query) if name != "schema"}
+
+
+def parse_address(text: str) -> Address:
+    """Read an address; one with a password, or with a setting that karat does not know, is refused."""
+    try:
+        parts = urlsplit(text)
+        parts.port  # noqa: B018 (raises where it is no number)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError as error:
+        raise UsageError(
+            f"the address of a store cannot be read: {error}; use postgresql://USER@HOST/DATABASE"
+        ) from None
+    if parts.password or "password" in options or "sslpassword" in options:
+        advice = "set PGPASSWORD, or name a file by PGPASSFILE: an address is seen in lists of processes, and logged"
+        raise UsageError(f"the address of a store may not have a password in it; {advice}")
+    schema = options.pop("schema", "karat")
+    if unknown := sorted(options.keys() - set(_OPTIONS)):
+        known = ", ".join(("schema", *_OPTIONS))
+        raise UsageError(f"the address of a store has the setting {unknown[0]!r}; it may have {known}")
+    if not _SCHEMA.fullmatch(schema):
+        raise UsageError(f"schema={schema!r} is not the name of a schema; use small letters, digits and _")
+    database = unquote(parts.path.strip("/")) or os.environ.get("PGDATABASE", "") or "postgres"
+    return Address(text, schema, database)

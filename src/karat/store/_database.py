@@ -1,0 +1,65 @@
+"""What a store asks of its database, whichever that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class Database(Protocol):
+    """An open database. Statements are those that all of them understand; see ``_statements``."""
+
+    place: str
+    """What messages call it: the path of a file, or an address, which holds no secret."""
+    hint: str
+    """What stands behind ``queries`` where its index of origins has to be used."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do all of a block, or nothing of it; nobody else writes meanwhile."""
+        ...
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement; return how many rows it changed."""
+        ...
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement with each of several rows; return how many rows of the table were changed."""
+        ...
+
+    def rows(self, statement: str, *values: Any) -> Iterator[Row]:
+        """Yield the rows that a statement selects; only a part of them is in memory at once."""
+        ...
+
+    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+        """Add records to a table, and count their traffic; return how many were not there yet.
+
+        A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
+        """
+        ...
+
+    def remove_before(self, table: str, time: float) -> int:
+        """Remove the records of a table that are older than a time; return how many those were."""
+        ...
+
+    def measure(self) -> int:
+        """Return how many bytes the store takes."""
+        ...
+
+    def find_damage(self) -> list[str]:
+        """Return what the database itself says is wrong with the store."""
+        ...
+
+    def compact(self) -> bool:
+        """Rewrite the store without a byte of what was deleted; return False if a reader still has the old pages."""
+        ...
+
+    def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Write rows of another store into a table as they are, numbers of rows included."""
+        ...
+
+    def close(self) -> None:
+        """Close the database."""
+        ...

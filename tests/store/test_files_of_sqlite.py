@@ -1,0 +1,26 @@
+"""What lies beside a store: the page of the log says what may be copied, and when."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from karat.online.flags import change_flag, read_flags
+from karat.store import open_store
+
+
+def test_a_store_that_is_open_is_copied_with_its_wal(tmp_path: Path) -> None:
+    """Alone it lacks what was committed last; with -wal it has all, and -shm is made anew. Closed, it stands alone."""
+    path = tmp_path / "karat.db"
+    change_flag(path, "first", {"percent": 5}, author="ada", reason="test")
+    with open_store(path):  # somebody reads all the time
+        change_flag(path, "second", {"percent": 5}, author="ada", reason="test")
+        alone, whole = tmp_path / "alone.db", tmp_path / "whole.db"
+        shutil.copy(path, alone)
+        shutil.copy(path, whole)
+        shutil.copy(f"{path}-wal", f"{whole}-wal")
+    assert set(read_flags(alone)) == {"first"}
+    assert set(read_flags(whole)) == {"first", "second"}
+    open_store(path, write=True).close()
+    assert not Path(f"{path}-wal").exists()
+    assert set(read_flags(path)) == {"first", "second"}
