@@ -64,16 +64,16 @@ def read_all(place: str | Path) -> dict[str, list[object]]:
 def test_both_databases_are_at_the_same_version_with_the_same_columns(address: str, tmp_path: Path) -> None:
     """A number means the same tables, with the same columns, whichever the database."""
     assert FIRST + len(MIGRATIONS) - 1 == len(SQLITE_MIGRATIONS)
-    with open_store(address, write=True) as one, open_store(tmp_path / "karat.db", write=True) as other:
+    with open_store(address, write=True) as postgres, open_store(tmp_path / "karat.db", write=True) as sqlite:
         for table in TABLES:
-            assert sorted(one._database.columns(table)) == sorted(other._database.columns(table)), table
+            assert sorted(postgres._database.columns(table)) == sorted(sqlite._database.columns(table)), table
         views = "select viewname from pg_views where schemaname = current_schema()"
-        named = {name for (name,) in one._rows(views)}
-        assert named == {name for (name,) in other._rows("select name from sqlite_schema where type = 'view'")}
+        named = {name for (name,) in postgres._rows(views)}
+        assert named == {name for (name,) in sqlite._rows("select name from sqlite_schema where type = 'view'")}
         for view in named:
-            assert one._database.columns(view) == other._database.columns(view)
+            assert postgres._database.columns(view) == sqlite._database.columns(view)
         tables = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'"
-        assert {name for (name,) in other._rows(tables)} == set(TABLES)
+        assert {name for (name,) in sqlite._rows(tables)} == set(TABLES)
 
 
 def test_a_copy_there_and_back_is_the_same(address: str, tmp_path: Path) -> None:
