@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from karat.files._lock import lock_folder
     from karat.files._plain import count_byte, decode_plain, split_lines, take_plain
     from karat.files._rows import Mistakes, Reading, Row
-    from karat.files._sharing import offer_texts, share_texts
     from karat.files._toml import parse_toml, read_toml
     from karat.files._writing import append_file, make_own, new_folder, open_own, replace_file, write_file
 
@@ -46,7 +45,6 @@ __all__ = [
     "make_own",
     "max_bytes",
     "new_folder",
-    "offer_texts",
     "open_file",
     "open_own",
     "parse_csv",
@@ -63,7 +61,6 @@ __all__ = [
     "record_reads",
     "refuse_input",
     "replace_file",
-    "share_texts",
     "shorten_path",
     "split_lines",
     "take_plain",
@@ -81,7 +78,6 @@ _HOME = {
     **dict.fromkeys(("count_byte", "decode_plain", "split_lines", "take_plain"), "_plain"),
     **dict.fromkeys(("ByteBlock", "TextColumn"), "_byte_block"),
     "lock_folder": "_lock",
-    **dict.fromkeys(("offer_texts", "share_texts"), "_sharing"),
 }
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from karat.core import Floats, InputError
 from karat.evaluation import Segment, StoredLists, queries_by_segment
-from karat.files import parse_json, share_texts
+from karat.files import parse_json
 from karat.gate._baseline import NOT_MEASURES, QUESTION, VERSION, digest_parts
 from karat.golden import Question
 from karat.schema import is_plain, to_ascii
@@ -64,7 +65,7 @@ def read_rows(data: bytes) -> tuple[dict[str, Any], Rows] | None:
         region = memoryview(data)[begin - len(b"{\n") : -len(b"\n}\n")]
         measures = _find_measures(data[begin : data.find(b"\n", begin)])
         table = msgspec.json.decode(region, type=dict[str, _row_type(measures)])  # type: ignore[misc]
-        table = dict(zip(share_texts("id", list(table)), table.values(), strict=True))
+        table = dict(zip(map(intern, table), table.values(), strict=True))
         segments = _sort_segments(table)
         if not isinstance(head, dict) or "queries" in head or not table:
             return None

@@ -53,14 +53,16 @@ def sample_size(effect: float, sd: float, *, power: float = 0.8, alpha: float = 
     size = abs(effect) / sd
     if not 0 < size < math.inf:
         raise UsageError(f"effect {effect} should be a finite number other than 0")
-    guess = _guess_size(size, power, alpha / sides)
-    low, high, step = guess, guess, max(2, guess // 16)
+    low = high = _guess_size(size, power, alpha / sides)
+    step = 1
     while high <= _MOST and _power(high, size, alpha, sides) < power:
-        low, high = high, high + step
+        low, high, step = high, high + step, 2 * step
     if high > _MOST:
         raise UsageError(f"effect {effect} at a standard deviation of {sd} needs more than {_MOST:,} queries")
-    while low > 1 and _power(low, size, alpha, sides) >= power:
-        low, high = max(1, low - step), low
+    fewer = low == high
+    while fewer:
+        low, high, step = max(1, low - step), low, 2 * step
+        fewer = low > 1 and _power(low, size, alpha, sides) >= power
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _power(middle, size, alpha, sides) >= power else (middle, high)
@@ -68,12 +70,17 @@ def sample_size(effect: float, sd: float, *, power: float = 0.8, alpha: float = 
 
 
 def _guess_size(size: float, power: float, tail: float) -> int:
-    """Return about the number of queries, from the normal distribution, within the numbers that are searched."""
+    """Return the number of queries, or one close to it, within the numbers that are searched.
+
+    It comes from the normal distribution, with a term for the spread that is not known: Guenther, Sample size formulas
+    for normal theory t tests, The American Statistician 35(4), 1981.
+    """
     from statistics import NormalDist  # costs ten milliseconds to import
 
     normal = NormalDist()
-    root = (normal.inv_cdf(1 - tail) + normal.inv_cdf(power)) / max(size, 1e-9)
-    return min(max(2, math.ceil(root * root)), _MOST + 1)
+    limit = normal.inv_cdf(1 - tail)
+    root = (limit + normal.inv_cdf(power)) / max(size, 1e-9)
+    return min(max(2, math.ceil(root * root + limit * limit / 2)), _MOST + 1)
 
 
 def detectable(n: int, sd: float, *, power: float = 0.8, alpha: float = 0.05, sides: int = 2) -> float:

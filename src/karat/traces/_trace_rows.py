@@ -6,13 +6,14 @@ checks field by field, and says what is wrong.
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import decode, decode_plain, parse_json, share_texts, take_plain
+from karat.files import decode, decode_plain, parse_json, take_plain
 from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_columns import HitColumns, HitObjects
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
@@ -109,18 +110,16 @@ def _decode_whole(
         lists = hits.lists()
     except UnicodeDecodeError:
         return None
-    queries = share_texts("id", [row.query for row in whole])
-    texts = share_texts("text", [row.text for row in whole])
-    return tuple(map(_build_whole, whole, queries, texts, lists))
+    return tuple(map(_build_whole, whole, lists))
 
 
 _TAKEN = Raw(b"")
 
 
-def _build_whole(row: _WholeTrace, query: str, text: str, hits: HitList) -> Trace:
+def _build_whole(row: _WholeTrace, hits: HitList) -> Trace:
     if row.paraphrase or row.repeat:
         return _build(row, hits)
-    return make_trace(query, text, hits, row.ms, row.error or "", row.judged or "")
+    return make_trace(intern(row.query), row.text, hits, row.ms, row.error or "", row.judged or "")
 
 
 def decode_trace(line: bytes, source: str, number: int) -> Trace:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import JudgmentTable, Target
-from karat.files import BOM, ByteBlock, TextColumn, share_texts, split_lines
+from karat.files import BOM, ByteBlock, TextColumn, split_lines
 
 Ints = NDArray[np.int64]
 _LAYOUTS = (
@@ -42,7 +44,7 @@ def decode_bare_judgments(data: bytes) -> JudgmentTable | None:
     except UnicodeDecodeError:
         return None
     return JudgmentTable(
-        queries=tuple(share_texts("id", query_ids)),
+        queries=tuple(map(intern, query_ids)),
         targets=tuple([Target(document=document) for document in document_ids]),
         origins=(("manual", "", ""),),
         query=query,

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import count
 from operator import attrgetter
+from sys import intern
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
 from karat.core import Document, JudgmentTable, Query, Source, Span, Target, make_query
-from karat.files import decode_plain, offer_texts, take_plain
+from karat.files import decode_plain, take_plain
 from karat.golden.formats._bare_judgments import decode_bare_judgments
 
 _Id = Annotated[str, Meta(min_length=1)]
@@ -97,16 +98,12 @@ _get_rare, _NOTHING_RARE = attrgetter(*_RARE), (UNSET,) * len(_RARE)
 
 def decode_queries(data: bytes) -> tuple[Query, ...] | None:
     """Return the queries of a file if all are plain, or None: then each field has to be asked for."""
-    queries = decode_plain(data, _PlainQuery, _build_query)
-    if queries is not None:
-        offer_texts("id", [query.id for query in queries])
-        offer_texts("text", [query.text for query in queries])
-    return queries
+    return decode_plain(data, _PlainQuery, _build_query)
 
 
 def _build_query(row: _PlainQuery) -> Query:
     if _get_rare(row) == _NOTHING_RARE:
-        return make_query(row.id, row.text, row.category or "", row.type or "", row.intent or "")
+        return make_query(intern(row.id), row.text, row.category or "", row.type or "", row.intent or "")
     return Query(
         id=row.id,
         text=row.text,
