@@ -41,7 +41,7 @@ def test_a_flag_from_its_first_day(capsys: pytest.CaptureFixture[str]) -> None:
         "s",
     )
     assert call(capsys, "set", "rerank", *options, *WHO)[0] == 0
-    assert "enabled True -> False" in call(capsys, "set", "rerank", "--off", *WHO)[1]
+    assert "rerank version 3: off; by ada" in call(capsys, "set", "rerank", "--off", *WHO)[1]
     assert "is like that already, version 3" in call(capsys, "set", "rerank", "--off", *WHO)[1]
     expected = Flag(
         key="rerank",
@@ -57,7 +57,7 @@ def test_a_flag_from_its_first_day(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "set", "rerank", "--on", "--no-overrides", *WHO)[0] == 0
     lines = call(capsys, "history", "rerank")[1].splitlines()
     assert len(lines) == 4
-    assert "overrides {a=b=large} -> {}, enabled False -> True" in lines[3]
+    assert "overrides {a=b=large} -> {}, on" in lines[3]
     assert call(capsys, "history")[1].splitlines() == lines
 
 

@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_convert_says_what_is_lost(run: Run, folder: Path) -> None:
     """The new set holds what the format can, and standard error tells what it cannot."""
     out, err = run("convert", "set", "copy", "--to", "beir")
-    assert out == "copy: 2 documents, 4 queries, 1 judgments\n"
+    assert out == "copy: 2 documents, 4 queries, 1 judgment\n"
     assert "karat: beir cannot hold category of 4 queries" in err
     assert golden.read("copy").qrels()["q0"] == {"wifi": 3}
     out, _ = run("convert", "set", "again", "--json")
@@ -138,7 +138,7 @@ def test_synth_makes_sets(run: Run, folder: Path) -> None:
     """From a folder of documents, and with hidden facts that are the same for the same seed."""
     (folder / "docs").mkdir()
     (folder / "docs" / "a.md").write_text("A first sentence. A second one!\n")
-    assert run("synth", "docs", "made", "--per-document", "1")[0] == "made: 1 queries from 1 documents\n"
+    assert run("synth", "docs", "made", "--per-document", "1")[0] == "made: 1 query from 1 document\n"
     assert golden.read("made").queries[0].text == "A first sentence."
     first, two = (json.loads(run("synth", name, "--needles", "3", "--json")[0]) for name in ("n1", "n2"))
     assert first["fingerprint"] == two["fingerprint"]
@@ -259,7 +259,7 @@ def test_pool_leaves_out_what_merge_would_refuse(run: Run, folder: Path) -> None
     (folder / "odd.txt").write_text("q1 Q0 pool 1 3 t\nq1 Q0 harbour 2 2 t\nzz Q0 pool 1 1 t\n")
     out, err = run("pool", "odd.txt", "--golden", "set")
     assert [(row["query"], row["document"]) for row in map(json.loads, out.splitlines())] == [("q1", "pool")]
-    assert "1 queries of the runs are not in the set" in err
+    assert "1 query of the runs left out: not in the set" in err
 
 
 def test_every_verb_takes_a_project(run: Run, folder: Path) -> None:

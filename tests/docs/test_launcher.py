@@ -381,7 +381,7 @@ def test_setup_refuses_words_that_it_does_not_know(root: Path, environment: dict
     process = launch(root / "scripts" / "setup", "devel", env=environment)
     assert (process.returncode, process.stderr) == (
         2,
-        "usage: scripts/setup [dev | bench | fuzz | judges | mlflow | systems | torch | tracing]\n",
+        "usage: scripts/setup [dev | bench | fuzz | judges | mlflow | phoenix | systems | torch | tracing]\n",
     )
 
 

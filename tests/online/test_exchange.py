@@ -306,6 +306,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert b"1 have what ubi does not allow: session_id has more than 100 characters" in done.stdout
     (tmp_path / "rows.jsonl").write_text(json.dumps(row | {"session_id": "x", "user_query": "ann@example.org"}))
     done = run_karat("online", "import", tmp_path / "new.db", tmp_path / "rows.jsonl", "--keep-ids", "--no-redact")
-    assert done.stdout.startswith(b"1 queries and 0 events are new")
+    assert done.stdout.startswith(b"1 query and 0 events are new")
     with read_log(tmp_path / "new.db") as reader:
         assert [(query.session, query.text) for query in reader.queries()] == [("x", "ann@example.org")]

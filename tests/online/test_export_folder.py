@@ -42,7 +42,7 @@ def test_a_folder_comes_back_as_it_was(tmp_path: Path, format: str) -> None:
     write_log(tmp_path / "karat.db")
     export_log(tmp_path / "karat.db", tmp_path / "out", format=format)
     done = run_karat("online", "import", tmp_path / "new.db", tmp_path / "out", "--json")
-    assert json.loads(done.stdout) == {"queries": 2, "events": 2, "repeated": 0}
+    assert json.loads(done.stdout) == {"queries": 2, "events": 2, "repeated": 0, "ignored": {}}
     assert import_ubi(tmp_path / "new.db", [tmp_path / "out"]).repeated == 4
     with read_log(tmp_path / "karat.db") as old, read_log(tmp_path / "new.db") as new:
         assert list(old.queries()) == list(new.queries())

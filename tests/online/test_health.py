@@ -65,7 +65,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "karat.db: records were lost" in shown
     assert "queries  2, 1970-01-01T00:00:05.000000Z" in shown
     assert "the header is damaged" in shown
-    assert "1 rows removed" in run("online", "forget", "karat.db", "--session", "s")
+    assert "1 row removed" in run("online", "forget", "karat.db", "--session", "s")
     assert json.loads(run("online", "health", "--json"))["healthy"]
     assert "1 queries before" in run("online", "expire")
     missing = run_karat("online", "health", "other.db")
@@ -169,7 +169,7 @@ def test_queries_without_a_session(path: Path) -> None:
         log.record("q", ["a"])
     ingest(path)
     assert check_health(path).without_session == 2
-    assert "sessions 2 queries (33%) have none" in run("online", "health", str(path))
+    assert "sessions 2 queries have none (33%)" in run("online", "health", str(path))
 
 
 def test_ingesting_where_there_is_no_log(path: Path) -> None:

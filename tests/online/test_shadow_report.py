@@ -219,7 +219,7 @@ def test_notes_say_what_limits_the_report() -> None:
     runs = make_runs()
     notes = " ".join(report_runs(runs, make_golden()).notes)
     assert "unjudged is not irrelevant" in notes
-    assert "the treatment failed: they count as if it had returned nothing" in notes
+    assert "the treatment failed, which counts as if it had returned nothing" in notes
     few = [
         msgspec.structs.replace(run, systems=("old", run.text), lists=False, status="queue full") for run in runs[:5]
     ]

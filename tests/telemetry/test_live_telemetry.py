@@ -16,6 +16,8 @@ from in_process import run_karat
 from karat import online
 from karat.config import TelemetryConfig
 from karat.core import InputError, UsageError
+from karat.online import LoggedQuery
+from karat.online._stored import query_row
 from karat.telemetry import Destination, LiveQuery, LiveSending
 from telemetry.misbehaving import WAYS, misbehaving
 from telemetry.sink import Sink, attributes, collecting
@@ -130,6 +132,16 @@ def test_the_same_query_has_the_same_span(tmp_path: Path, sink: Sink, monkeypatc
     assert len(sink.spans) == 6
     assert len({(span.trace_id, span.span_id) for span in sink.spans}) == 3
     assert sink.metrics == {}
+
+
+def test_queries_that_came_as_spans_are_not_sent_again(sink: Sink) -> None:
+    """Else a receiver that sends to itself would never end."""
+    config = TelemetryConfig(endpoint=sink.url, timeout=60)
+    rows = [query_row(LoggedQuery(name, 1.79e9, "wifi")) for name in ("otel-1", "1")]
+    with online.emitting(config, print) as emit:
+        assert emit is not None
+        emit(rows)
+    assert [attributes(span)["karat.query.id"] for span in sink.spans] == ["1"]
 
 
 def test_settings_that_make_no_sense(tmp_path: Path) -> None:

@@ -18,7 +18,17 @@ from karat.evaluation import score_run
 from karat.gate import Baseline
 from karat.projects import describe_finished, gate_run, open_project
 from karat.runs import make_run
-from karat.telemetry import AskedQuery, Destination, FinishedRun, Regression, find_destination, send_run
+from karat.telemetry import (
+    AskedQuery,
+    Destination,
+    FinishedJudging,
+    FinishedRun,
+    Regression,
+    find_destination,
+    send_judging,
+    send_run,
+)
+from telemetry.misbehaving import WAYS, misbehaving
 from telemetry.sink import Sink, attributes, collecting
 
 RUN = FinishedRun(
@@ -175,6 +185,21 @@ def test_a_collector_that_is_down_slow_or_refuses_costs_a_note() -> None:
         assert f"the collector at {refusing.url}/v1/traces has not taken the traces" in send(refusing)
     with collecting(slow=True) as slow:  # which answers after the note, or never
         assert "within 0.2 s" in send(slow, timeout=0.2)
+
+
+JUDGING = FinishedJudging(verb="judge run", run="mine", golden="hotel", begun=1.7e9, seconds=1.0, calls=(), answers=())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_collector_that_misbehaves_costs_a_note(way: str) -> None:
+    """One that is down, overloaded, talks nonsense, hangs, hangs up or never accepts: for runs and for judging."""
+    with misbehaving(way) as url:
+        destination = Destination(urls={"traces": f"{url}/v1/traces"}, timeout=0.2)
+        sendings = [send_run(RUN, destination), send_judging(JUDGING, destination)]
+        notes = [sending.finish() for sending in sendings]
+    for note, what in zip(notes, ("run", "judging"), strict=True):
+        assert note.startswith("telemetry: the collector")
+        assert note.endswith(f"the {what} itself is complete")
 
 
 @pytest.mark.parametrize(

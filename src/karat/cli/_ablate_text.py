@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karat.cli._table import bold, escaped, number, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import AblationDocument
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 def ablation_text(document: AblationDocument) -> str:
     """Return what to do, every part with its measures, and the lexical floor."""
     head = [bold(escaped(document.summary))]
-    head.append(f"{printable(document.system, 80)}, {document.queries:,} queries, k = {document.k}")
+    head.append(
+        f"{printable(document.system, 80)}, {count_things(document.queries, 'query', 'queries')}, k = {document.k}"
+    )
     if document.note:
         head.append(escaped(document.note))
     parts = ["\n".join(head), _parts(document), _floor(document)]

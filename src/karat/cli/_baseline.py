@@ -13,6 +13,7 @@ from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, escaped, printable, quantity, render, tell
+from karat.core import count_things
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     for check in acceptance.inconclusive:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
-    say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
+    say(
+        f"{acceptance.path} now holds {evaluation.name} with "
+        f"{count_things(len(evaluation.queries), 'query', 'queries')}"
+    )
     if replaced is None and "baseline" not in project.config.gate and options["file"] is None:
         say('with baseline = "baseline.json" in [gate] of karat.toml, the gate also fails where the file is missing')
     if as_json:
@@ -134,7 +138,7 @@ def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
     from karat.core import KaratError
     from karat.projects.saved_runs import newest_run
 
-    problem = f"{len(runs):,} runs were given, and one is expected"
+    problem = f"{count_things(len(runs), 'run was', 'runs were')} given, and one is expected"
     try:
         newest = newest_run(runs, golden=folder)[0].path
     except KaratError:  # they belong to no project, or are not runs
@@ -302,4 +306,6 @@ def _render(summary: BaselineSummary) -> str:
 def _describe_size(summary: BaselineSummary) -> str:
     if not summary.queries:
         return "means only, which cannot be tested"
-    return f"{summary.queries:,} queries" + (f", each asked {summary.repeats} times" if summary.repeats > 1 else "")
+    return count_things(summary.queries, "query", "queries") + (
+        f", each asked {summary.repeats} times" if summary.repeats > 1 else ""
+    )

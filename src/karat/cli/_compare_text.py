@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from karat.cli._table import bold, escaped, number, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -219,7 +220,7 @@ def _lists(lists: ListSummary | None) -> str:
     rows = [
         ["lists", "RBO", "tau", "Spearman", "Jaccard", "other on top", "unchanged", *lists.classes],
         [
-            f"{lists.queries:,} queries", *map(_three_digits, means),
+            count_things(lists.queries, "query", "queries"), *map(_three_digits, means),
             "-" if lists.top1_changed_share is None else f"{lists.top1_changed_share:.1%}", f"{lists.unchanged:,}",
             *(f"{count:,}" for count in lists.classes.values()),
         ],
@@ -257,7 +258,11 @@ def _labels(place: int, run: ComparedRun, other_place: int, other: ComparedRun) 
 def _legend(comparison: ComparisonDocument) -> str:
     name = _CORRECTIONS[comparison.correction]
     name = "Westfall-Young" if name == "W-Y" else name
-    how = f"corrected by {name} for {comparison.tests:,} tests" if name else "not corrected for the number of tests"
+    how = (
+        f"corrected by {name} for {count_things(comparison.tests, 'test')}"
+        if name
+        else "not corrected for the number of tests"
+    )
     return f"row minus column; * p at most {comparison.alpha:g}, {how}"
 
 

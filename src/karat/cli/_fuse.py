@@ -102,7 +102,7 @@ def _check_runs(runs: tuple[str, ...]) -> None:
 
 def _weights(runs: tuple[str, ...], text: str | None) -> dict[str, float]:
     """Return a weight for each run, from numbers separated by commas."""
-    from karat.core import UsageError
+    from karat.core import UsageError, count_things
 
     if text is None:
         return {}
@@ -111,5 +111,7 @@ def _weights(runs: tuple[str, ...], text: str | None) -> dict[str, float]:
     except ValueError:
         raise UsageError(f"--weights {text}: write numbers separated by commas, such as 0.3,0.7") from None
     if len(weights) != len(runs):
-        raise UsageError(f"--weights {text}: {len(weights)} for {len(runs)} runs; write one for each, in order")
+        raise UsageError(
+            f"--weights {text}: {len(weights)} for {count_things(len(runs), 'run')}; write one for each, in order"
+        )
     return dict(zip(runs, weights, strict=True))

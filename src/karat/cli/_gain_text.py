@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karat.cli._table import bold, escaped, number, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import Gain, GainDocument, GainedQuery
@@ -22,7 +23,9 @@ def gain_text(document: GainDocument) -> str:
         head = [bold(f"{name} would add most: {first.gain:+.4f}")]
     else:
         head = [bold(f"no document would add anything; the first is {name}: {round(first.gain, 4) + 0.0:+.4f}")]
-    head.append(f"{printable(document.system, 80)}, {document.queries:,} queries, k = {document.k}")
+    head.append(
+        f"{printable(document.system, 80)}, {count_things(document.queries, 'query', 'queries')}, k = {document.k}"
+    )
     head += map(escaped, document.notes)
     parts = ["\n".join(head), _rows(document), _queries(document)]
     return "\n\n".join(part for part in parts if part)

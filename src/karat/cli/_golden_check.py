@@ -9,6 +9,7 @@ import click
 
 from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
@@ -102,7 +103,9 @@ def _chunks(path: str) -> Any:
 def _progress(golden: GoldenSet) -> None:
     large = len(golden.documents) + len(golden.judgments) > _LARGE
     if large and sys.stderr is not None and sys.stderr.isatty():
-        counts = f"{len(golden.documents):,} documents and {len(golden.judgments):,} judgments"
+        counts = (
+            f"{count_things(len(golden.documents), 'document')} and {count_things(len(golden.judgments), 'judgment')}"
+        )
         say(f"checking {counts}")
 
 

@@ -9,6 +9,7 @@ import click
 from karat.cli._output import write_set
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import GoldenConversion
@@ -49,5 +50,8 @@ def command(source: str, destination: str, to: str, from_: str | None, documents
 
 
 def _text(document: GoldenConversion) -> str:
-    counts = f"{document.documents:,} documents, {document.queries:,} queries, {document.judgments:,} judgments"
+    counts = (
+        f"{count_things(document.documents, 'document')}, "
+        f"{count_things(document.queries, 'query', 'queries')}, {count_things(document.judgments, 'judgment')}"
+    )
     return f"{escaped(document.written)}: {counts}"

@@ -10,6 +10,7 @@ import click
 
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,7 +196,7 @@ def _find_project(run: str) -> str | None:
 
 
 def _notes(rows: list[dict[str, object]], strangers: int) -> list[str]:
-    notes = [f"{strangers:,} queries of the runs are not in the set, left out"] if strangers else []
+    notes = [f"{count_things(strangers, 'query', 'queries')} of the runs left out: not in the set"] if strangers else []
     without = sum("text" not in row for row in rows)
     if without:
         notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; --golden names a set with documents")

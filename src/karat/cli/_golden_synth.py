@@ -9,6 +9,7 @@ import click
 from karat.cli._output import write_set
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 
 @click.command("synth", short_help="Make a golden set from documents, or one with hidden facts.")
@@ -61,5 +62,8 @@ def command(
         queries=len(gold.queries),
         fingerprint=golden.fingerprint(gold),
     )
-    text = f"{escaped(destination)}: {document.queries:,} queries from {document.documents:,} documents"
+    text = (
+        f"{escaped(destination)}: {count_things(document.queries, 'query', 'queries')} "
+        f"from {count_things(document.documents, 'document')}"
+    )
     emit(to_json(document) if as_json else text)

@@ -8,6 +8,7 @@ import click
 
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema.feedback import HarvestReport
@@ -59,8 +60,8 @@ def command(store: str, set_: str | None, output: str | None, record: bool, as_j
         result.write(output)
     if record:
         recorded = record_judgments(store, gold, since=since, until=until)
-        grades = _count(recorded.judgments, "grade")
-        known = _count(recorded.known, "query is", "queries are")
+        grades = count_things(recorded.judgments, "grade")
+        known = count_things(recorded.known, "query is", "queries are")
         say(f"recorded in {escaped(store)}: {grades}; {known} in the set")
     for note in result.report.notes:
         say(note)
@@ -68,25 +69,21 @@ def command(store: str, set_: str | None, output: str | None, record: bool, as_j
 
 
 def _text(report: HarvestReport, output: str | None) -> str:
-    unsure = f"{_count(report.unsure, 'pair')} {'is' if report.unsure == 1 else 'are'} unsure"
-    asked = _count(report.asked, "query", "queries") + " in the log"
+    unsure = f"{count_things(report.unsure, 'pair')} {'is' if report.unsure == 1 else 'are'} unsure"
+    asked = count_things(report.asked, "query", "queries") + " in the log"
     people = report.for_people
     diverse = "most diverse query" if people == 1 else f"{people:,} most diverse queries"
     where = escaped(output) if output else "nothing written (name --output)"
     lines = [
-        f"{where}: {_count(report.chosen, 'query', 'queries')}, {report.failures:,} of them failures",
+        f"{where}: {count_things(report.chosen, 'query', 'queries')}, {report.failures:,} of them failures",
         f"{asked}, {report.distinct:,} different, {report.known:,} in the set already"
         + (f", {report.rare:,} of too few sessions" if report.rare else ""),
-        f"behaviour proposes {_count(report.proposals, 'grade')}; {unsure}",
-        f"to judge: {_count(report.pairs, 'pair')} of the {diverse}",
+        f"behaviour proposes {count_things(report.proposals, 'grade')}; {unsure}",
+        f"to judge: {count_things(report.pairs, 'pair')} of the {diverse}",
     ]
     if report.paraphrases:
-        lines.append(f"to accept: {_count(report.paraphrases, 'paraphrase')} of golden queries")
+        lines.append(f"to accept: {count_things(report.paraphrases, 'paraphrase')} of golden queries")
     lines += [f"odd records: {escaped(name.replace('_', ' '))} {count:,}" for name, count in report.oddities.items()]
     rows = [["outcome", "intent", "different", "taken"]]
     rows += [[g.outcome, g.intent or "-", f"{g.distinct:,}", f"{g.chosen:,}"] for g in report.groups]
     return "\n".join([*lines, "", render(rows, left=2)] if report.groups else lines)
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from karat.cli._table import escaped, number, printable, render
+from karat.core import count_things
 from karat.measures import BLIND
 
 if TYPE_CHECKING:
@@ -78,24 +79,15 @@ def describe_spending(spending: JudgeSpending) -> str:
     """Return what judging took, in words."""
     if not spending.calls and not spending.cached:
         return "no model was asked"
-    tokens = f"{spending.input_tokens:,} + {spending.output_tokens:,} tokens"
+    tokens = f"{spending.input_tokens:,} + {count_things(spending.output_tokens, 'token')}"
     money = f", {spending.money:.4f} in money" if spending.money else ""
-    cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
+    cached = f", {count_things(spending.cached, 'reply', 'replies')} from the cache" if spending.cached else ""
     unknown = (
         f"; {count_things(spending.unmetered, 'call')} did not say their tokens, and count as the most"
         if spending.unmetered
         else ""
     )
     return f"{count_things(spending.calls, 'call')}, {tokens}{money}{cached}{unknown}"
-
-
-def count_things(count: int, thing: str) -> str:
-    """Return a number of things, in words.
-
-    >>> count_things(1, "call"), count_things(2000, "call")
-    ('1 call', '2,000 calls')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def requests_text(shown: JudgeRequests) -> str:

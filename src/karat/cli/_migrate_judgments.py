@@ -9,6 +9,7 @@ import click
 from karat.cli._output import write_output, write_set
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,10 @@ def command(set_: str, table: str, documents: str | None, output: str | None, po
 
 
 def _parts(report: CarriedJudgments, output: str | None, pool: str | None) -> Iterator[str]:
-    counts = f"{report.carried:,} carried, {report.to_judge:,} to judge ({report.rows:,} rows), {report.lost:,} lost"
+    counts = (
+        f"{report.carried:,} carried, {report.to_judge:,} to judge "
+        f"({count_things(report.rows, 'row')}), {report.lost:,} lost"
+    )
     where = escaped(output) if output else "nothing written (name --output)"
     lines = [f"{where}: of {report.judgments:,} judgments {counts}"]
     if report.hints or report.lost_hints:

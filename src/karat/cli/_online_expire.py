@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import OnlineRetention
@@ -42,5 +43,5 @@ def _text(document: OnlineRetention, store: str) -> str:
         for table, name in names.items()
     ]
     if document.archived:
-        lines.append(f"{document.archived:,} queries are new in {escaped(store)}.archive")
+        lines.append(f"{count_things(document.archived, 'query is', 'queries are')} new in {escaped(store)}.archive")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
 _FORMATS = click.Choice(["ubi", "parquet"])
@@ -35,7 +36,12 @@ def command(
     if as_json:
         emit(to_json(document))
         return
-    lines = [f"{document.queries:,} queries and {document.events:,} events are in {escaped(destination)}"]
+    lines = [
+        (
+            f"{count_things(document.queries, 'query', 'queries')} and "
+            f"{count_things(document.events, 'event is', 'events are')} in {escaped(destination)}"
+        )
+    ]
     if document.invalid:
         lines.append(f"{document.invalid:,} have what {format} does not allow: {escaped(document.reason)}")
     emit("\n".join(lines))

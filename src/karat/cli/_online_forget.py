@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped, tell
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import OnlineForgetting
@@ -46,11 +47,14 @@ def command(store: str, session: str | None, user: str | None, as_json: bool) ->
 
 
 def _text(document: OnlineForgetting, store: str) -> str:
-    lines = [f"{document.rows:,} rows removed from {escaped(store)}"]
+    lines = [f"{count_things(document.rows, 'row')} removed from {escaped(store)}"]
     if document.frames:
-        lines.append(f"{document.frames:,} records overwritten in the journal")
+        lines.append(f"{count_things(document.frames, 'record')} overwritten in the journal")
     if document.archived:
-        lines.append(f"{document.archived:,} queries removed from the archive")
+        lines.append(f"{count_things(document.archived, 'query', 'queries')} removed from the archive")
     if document.damages:
-        lines.append(f"{document.damages:,} files that could not be read removed: nobody knows whose records they held")
+        lines.append(
+            f"{count_things(document.damages, 'file')} that could not "
+            "be read removed: nobody knows whose records they held"
+        )
     return "\n".join(lines)

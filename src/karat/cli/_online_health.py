@@ -8,6 +8,7 @@ import click
 
 from karat.cli._online_receive import list_received
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import OnlineHealth, OnlineTable
@@ -56,10 +57,14 @@ def _text(health: OnlineHealth) -> str:
     lines = [f"{escaped(health.store)}: {_judge(health)}", f"queries  {_span(health.queries)}"]
     if health.without_session > _MANY * health.queries.rows:
         share = health.without_session / health.queries.rows
-        lines.append(f"sessions {health.without_session:,} queries ({share:.0%}) have none; {_NO_SESSION}")
+        lines.append(
+            f"sessions {count_things(health.without_session, 'query has', 'queries have')} none ({share:.0%}); "
+            f"{_NO_SESSION}"
+        )
     lines += [
         f"events   {_span(health.events)}",
-        f"journal  {journal.waiting:,} records waiting, {journal.segments} segments, {journal.writers} of them in use",
+        f"journal  {count_things(journal.waiting, 'record')} waiting, {count_things(journal.segments, 'segment')}, "
+        f"{journal.writers} of them in use",
     ]
     if journal.lag is not None:
         lines.append(f"lag      the oldest has waited for {journal.lag:,.1f} seconds")
@@ -77,11 +82,11 @@ def _text(health: OnlineHealth) -> str:
         f"seen     {done.time} by {escaped(done.author)}: {escaped(done.reason)}" for done in health.acknowledgements
     ]
     lines += [
-        f"damaged  {part.bytes:,} bytes of {escaped(part.segment)}, not ingested yet: {part.reason}"
+        f"damaged  {count_things(part.bytes, 'byte')} of {escaped(part.segment)}, not ingested yet: {part.reason}"
         for part in journal.damages
     ]
     lines += [
-        f"damaged  {damage.bytes:,} bytes, kept in {escaped(damage.file)}: {escaped(damage.reason)}"
+        f"damaged  {count_things(damage.bytes, 'byte')}, kept in {escaped(damage.file)}: {escaped(damage.reason)}"
         for damage in health.damages
     ]
     if health.run is not None:
@@ -92,7 +97,7 @@ def _text(health: OnlineHealth) -> str:
         )
     lines += [
         f"trial    {escaped(trial.feature)} {trial.number} is {trial.status} since {trial.started}, "
-        f"{trial.samples:,} sessions"
+        f"{count_things(trial.samples, 'difference')}"
         for trial in health.trials
     ]
     lines += [

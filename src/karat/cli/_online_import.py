@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli._table import emit, escaped
+from karat.core import count_things
 
 _KINDS = click.Choice(["ubi", "otlp", "phoenix", "langfuse", "mlflow"])
 
@@ -37,8 +38,13 @@ def command(
     if as_json:
         emit(to_json(document))
         return
-    lines = [f"{document.queries:,} queries and {document.events:,} events are new in {escaped(store)}"]
+    lines = [
+        (
+            f"{count_things(document.queries, 'query', 'queries')} and "
+            f"{count_things(document.events, 'event is', 'events are')} new in {escaped(store)}"
+        )
+    ]
     if document.repeated:
-        lines.append(f"{document.repeated:,} records were there already")
+        lines.append(f"{count_things(document.repeated, 'record was', 'records were')} there already")
     lines += [f"{count:,} {escaped(kind)} ignored" for kind, count in document.ignored.items()]
     emit("\n".join(lines))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped, tell
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.online import Emit, Ingested
@@ -90,13 +91,14 @@ def _to_document(done: Ingested) -> OnlineIngest:
 def _text(document: OnlineIngest, store: str) -> str:
     if document.busy and not document.records:
         return f"another ingester is at work on {escaped(store)}"
-    lines = [f"{document.records:,} records are new in {escaped(store)}"]
+    lines = [f"{count_things(document.records, 'record is', 'records are')} new in {escaped(store)}"]
     if document.repeated:
         lines.append(f"{document.repeated:,} were there already")
     if document.corrected:
         lines.append(f"{document.corrected:,} had a time that cannot be right (given_time), and got that of the host")
     if document.damaged:
         lines.append(
-            f"{document.damaged:,} parts of the journal could not be read: karat online health {escaped(store)}"
+            f"{count_things(document.damaged, 'part')} of the journal "
+            f"could not be read: karat online health {escaped(store)}"
         )
     return "\n".join(lines)

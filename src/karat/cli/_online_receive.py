@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped, tell
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import OnlineReceived
@@ -91,8 +92,8 @@ def command(
 def list_received(received: OnlineReceived) -> list[str]:
     """Return the lines about what was received so far."""
     lines = [
-        f"received {received.spans:,} spans: {received.queries:,} queries, {received.events:,} events, "
-        f"{received.waiting:,} spans waiting"
+        f"received {count_things(received.spans, 'span')}: {count_things(received.queries, 'query', 'queries')}, "
+        f"{count_things(received.events, 'event')}, {count_things(received.waiting, 'span')} waiting"
     ]
     facts = {
         "had come before": received.repeated,
@@ -102,9 +103,12 @@ def list_received(received: OnlineReceived) -> list[str]:
     }
     lines += [f"received {count:,} {what}" for what, count in facts.items() if count]
     if received.early:
-        lines.append(f"received {received.early:,} traces were written before they were complete: too many waited")
+        lines.append(
+            f"received {count_things(received.early, 'trace was', 'traces were')} written before being complete: "
+            "too many waited"
+        )
     if received.unlinked:
-        lines.append(f"received {received.unlinked:,} events whose query is not known")
+        lines.append(f"received {count_things(received.unlinked, 'event')} whose query is not known")
     lines += [f"ignored  {count:,} {escaped(kind)}" for kind, count in received.ignored.items()]
     lines += [f"refused  {count:,} by {escaped(reason)}" for reason, count in received.refused.items()]
     return lines

@@ -8,6 +8,7 @@ import click
 
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.schema import PowerPlan
@@ -122,7 +123,7 @@ def _gate_text(plan: PowerPlan) -> str:
     for rate in (plan.gate.noise, *plan.gate.losses):
         cause = f"{rate.lost} of {plan.gate.n:,} queries lost" if rate.lost else "nothing but chance"
         table.append([cause, *(f"{100 * share:.1f} %" for share in (rate.fail, rate.inconclusive, rate.passed))])
-    head = f"policy {printable(plan.gate.policy)}, {plan.gate.runs:,} simulated runs for each line"
+    head = f"policy {printable(plan.gate.policy)}, {count_things(plan.gate.runs, 'simulated run')} for each line"
     return "\n\n".join([head, render(table), plan.meaning])
 
 

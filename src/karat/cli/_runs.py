@@ -9,6 +9,7 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, tell
+from karat.core import count_things
 
 _MEASURE = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
@@ -119,9 +120,11 @@ def prune(folder: str, keep: int, dry_run: bool, yes: bool, as_json: bool) -> No
     if pruning.removed and not dry_run:
         if not yes:
             if sys.stdin is None or not sys.stdin.isatty():
-                raise UsageError(f"{len(pruning.removed):,} runs would be removed; add --yes, or --dry-run to see them")
+                raise UsageError(
+                    f"{count_things(len(pruning.removed), 'run')} would be removed; add --yes, or --dry-run to see them"
+                )
             for run in pruning.removed:
                 tell(escaped(run.file))
-            click.confirm(f"Remove these {len(pruning.removed):,} runs?", abort=True, err=True)
+            click.confirm(f"Remove {count_things(len(pruning.removed), 'run')}?", abort=True, err=True)
         pruning = prune_runs(folder, keep=keep)
     emit(to_json(pruning) if as_json else pruning_text(pruning))

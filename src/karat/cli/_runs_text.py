@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.cli._table import bold, escaped, number, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +39,10 @@ def listing_text(listing: RunListing) -> str:
     if any(run.is_baseline for run in listing.runs):
         notes.append("* the run of the baseline")
     if listing.more:
-        notes.append(f"{listing.more:,} older runs are not listed; --last {len(listing.runs) + listing.more} lists all")
+        notes.append(
+            f"{count_things(listing.more, 'older run is', 'older runs are')} not "
+            f"listed; --last {len(listing.runs) + listing.more} lists all"
+        )
     return "\n\n".join([render(rows, left=3), *(["\n".join(notes)] if notes else [])])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karat.cli._table import bold, coloured, escaped, number, printable, render
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ _LATENCY = "latency.p95"
 def plan_text(plan: SweepPlan) -> str:
     """Render the variants of a sweep that was not run."""
     names = [f"  {escaped(variant.name)}" for variant in plan.variants]
-    return "\n".join([f"{len(names):,} variants of {escaped(plan.project)}", *names])
+    return "\n".join([f"{count_things(len(names), 'variant')} of {escaped(plan.project)}", *names])
 
 
 def sweep_text(report: SweepReport) -> str:
@@ -88,7 +89,7 @@ def _summary(report: SweepReport) -> str:
     gain = f" and better by {report.objective}" if report.require_gain else ""
     lines = [bold(f"{accepted} of {len(variants):,} accepted: not worse by policy {printable(report.policy)}{gain}")]
     if tested > 1:
-        lines.append(f"p is corrected for {tested:,} variants (Westfall-Young); intervals are not")
+        lines.append(f"p is corrected for {count_things(tested, 'variant')} (Westfall-Young); intervals are not")
     elif not tested and report.baseline is not None:
         lines.append("the policy makes no test: of many variants some pass it by chance")
     if before := sum(variant.answered_before for variant in variants):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from karat.cli._table import bold, escaped, printable, render
-from karat.core import shorten_digest
+from karat.core import count_things, shorten_digest
 
 if TYPE_CHECKING:
     from karat.reports import Chart, Sparkline
@@ -59,7 +59,7 @@ def _span(runs: Sequence[TrendRun]) -> str:
     first, newest = runs[0].date, runs[-1].date
     if len(runs) == 1:
         return f"1 run, {first}"
-    return f"{len(runs):,} runs, {first}" + (f" to {newest}" if newest != first else "")
+    return f"{count_things(len(runs), 'run')}, {first}" + (f" to {newest}" if newest != first else "")
 
 
 def _history(history: TrendHistory, measures: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from karat.cli._table import escaped, render
+from karat.core import count_things
 from karat.schema.trials import (
     TrialCollected,
     TrialForecast,
@@ -41,8 +42,9 @@ def status_text(status: TrialStatus) -> str:
             interval = f"{shown.bootstrap_low:+.4f} to {shown.bootstrap_high:+.4f}"
         lines += [
             "",
-            f"Shown, and never decisive: {shown.wins:,} wins, {shown.ties:,} ties, {shown.losses:,} losses; "
-            f"P(better) = {shown.probability_better:.3f}; bootstrap {interval}{_wald_text(shown)}",
+            f"Shown, and never decisive: {count_things(shown.wins, 'win')}, {count_things(shown.ties, 'tie')}, "
+            f"{count_things(shown.losses, 'loss', 'losses')}; P(better) = {shown.probability_better:.3f}; "
+            f"bootstrap {interval}{_wald_text(shown)}",
         ]
     lines += map(_log_text, status.logs)
     if status.not_from_log:
@@ -72,7 +74,11 @@ def _log_text(log: TrialLog) -> str:
         ("were measured in another log, and are left out", log.repeated),
     )
     notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
-    return f"Log {escaped(log.log[:8])}: {log.over:,} sessions that were over by {log.until}{notes}"
+    return f"Log {escaped(log.log[:8])}: {_over_by(log.over, log.until)}{notes}"
+
+
+def _over_by(sessions: int, until: str) -> str:
+    return f"{count_things(sessions, 'session that was', 'sessions that were')} over by {until}"
 
 
 def collected_text(seen: TrialCollected) -> str:
@@ -82,7 +88,7 @@ def collected_text(seen: TrialCollected) -> str:
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
     late += f"; {seen.repeated:,} were measured in another log, and count once" if seen.repeated else ""
     early = "" if seen.sessions or seen.repeated else f"; what began before the trial, {seen.since}, does not count"
-    title = f"{escaped(seen.feature)}: {seen.sessions:,} sessions that were over by {seen.until}{waiting}{late}{early}"
+    title = f"{escaped(seen.feature)}: {_over_by(seen.sessions, seen.until)}{waiting}{late}{early}"
     return f"{title}\ndifferences: {counts}"
 
 

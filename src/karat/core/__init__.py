@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
     from karat.core._trace_draft import make_trace
-    from karat.core._values import check_id, format_ms, is_blank, shorten, shorten_digest, unwrap
+    from karat.core._values import check_id, count_things, format_ms, is_blank, shorten, shorten_digest, unwrap
 
 __all__ = [
     "BLOCK_TYPES",
@@ -77,6 +77,7 @@ __all__ = [
     "__version__",
     "average",
     "check_id",
+    "count_things",
     "did_you_mean",
     "document_of",
     "find_table_rows",
@@ -102,7 +103,9 @@ _HOME = {
     "Bounds": "_bounds",
     "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
-    **dict.fromkeys(("check_id", "format_ms", "is_blank", "shorten", "shorten_digest", "unwrap"), "_values"),
+    **dict.fromkeys(
+        ("check_id", "count_things", "format_ms", "is_blank", "shorten", "shorten_digest", "unwrap"), "_values"
+    ),
     **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
     **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
     **dict.fromkeys(("BLOCK_TYPES", "SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),

@@ -31,6 +31,15 @@ def shorten_digest(text: str) -> str:
     return text[:_DIGEST] if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else text
 
 
+def count_things(number: int, thing: str, things: str = "") -> str:
+    """Return a number of things in words, of which one is called otherwise than several.
+
+    >>> count_things(1, "call"), count_things(2000, "call"), count_things(1, "query is", "queries are")
+    ('1 call', '2,000 calls', '1 query is')
+    """
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def shorten(value: object) -> str:
     """Return a value as one short line of text, even if it is huge, nested or full of control characters.
 

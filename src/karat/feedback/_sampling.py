@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from karat.core import UsageError
+from karat.core import UsageError, count_things
 from karat.feedback._rebuild import rebuild_sessions
 from karat.feedback._sessions import Session
 from karat.online import LogReader
@@ -53,6 +53,7 @@ def describe_empty(log: LogReader) -> str:
 def describe_parts(parts: int, queries: int) -> str:
     """Return what to say of numbers that come from some sessions only."""
     return (
-        f"what became of queries is known from one session of {round(PARTS / parts):,}, with {queries:,} queries; "
+        f"what became of queries is known from one session of {round(PARTS / parts):,}, "
+        f"with {count_things(queries, 'query', 'queries')}; "
         "--whole reads all"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.config import read_config
-from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, shorten
+from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, count_things, shorten
 from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
 from karat.golden._candidate import read_candidates
 from karat.golden._paraphrases import add_paraphrases, read_accepted, write_queries
@@ -235,7 +235,10 @@ def _note_refused(judgments: Iterable[Judgment], queries: set[str]) -> Iterator[
 def _note_machines(judgments: Iterable[Judgment]) -> Iterator[str]:
     """Yield a note if a machine made some of the judgments."""
     if machine := sum(judgment.source == "bootstrapped" for judgment in judgments):
-        yield f"{machine:,} judgments are a machine's (bootstrapped); a person's of the same pair counts for more"
+        yield (
+            f"{count_things(machine, 'judgment is', 'judgments are')} a machine's "
+            "(bootstrapped); a person's of the same pair counts for more"
+        )
 
 
 def _key(judgment: Judgment) -> tuple[str, Target, str, str]:

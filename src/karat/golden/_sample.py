@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from random import Random
 
-from karat.core import GoldenSet, Query, UsageError
+from karat.core import GoldenSet, Query, UsageError, count_things
 
 FIELDS = ("category", "type", "intent")
 
@@ -24,7 +24,7 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
     ['a', 'a', 'a', 'a', 'b']
     """
     if not 1 <= n <= len(golden.queries):
-        raise UsageError(f"n={n}; the set has {len(golden.queries):,} queries")
+        raise UsageError(f"n={n}; the set has {count_things(len(golden.queries), 'query', 'queries')}")
     if stratify is not None and stratify not in FIELDS:
         raise UsageError(f"stratify={stratify!r}; choose from {', '.join(FIELDS)}")
     groups: dict[str, list[Query]] = {}

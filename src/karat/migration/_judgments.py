@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
-from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target, UsageError
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target, UsageError, count_things
 from karat.migration._redirects import Redirects
 from karat.migration._table import list_targets, redirect_byte
 from karat.schema.migration import BlockMapping, CarriedJudgments, CarriedTarget, MigrationTable
@@ -126,7 +126,7 @@ class _Carrier:
             return Carried(outcome="lost", reason="its text is nowhere in the new version")
         reason = ""
         if mapping.move == "split" and (grade or not _is_intact(mapping)):
-            reason = f"it was split into {len(targets)} blocks"
+            reason = f"it was split into {count_things(len(targets), 'block')}"
         elif mapping.move != "split" and mapping.conf < 1:
             reason = f"its words changed (similarity {mapping.conf:.2f})"
         return Carried(outcome="to judge" if reason else "carried", targets=tuple(targets), reason=reason)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from karat.core import count_things
 from karat.migration._alignment import KINDS, LEAST_COVERAGE, LEAST_SCORE
 from karat.migration._drift import measure_drift
 from karat.migration._edition import Edition, count_repeated
@@ -236,11 +237,11 @@ NOT_ASKED = MigrationCheck(
 def _list_notes(tally: _Tally) -> Iterator[str]:
     if tally.reused:
         yield (
-            f"{tally.reused:,} old ids name other text in the new version: a citation has to say of which version it "
-            "is, or it cannot be told which text is meant"
+            f"{count_things(tally.reused, 'old id names', 'old ids name')} other text in the new version: "
+            "a citation has to say of which version it is, or it cannot be told which text is meant"
         )
     if tally.confirmed:
-        yield f"{tally.confirmed:,} blocks are confirmed to be gone, and not counted"
+        yield f"{count_things(tally.confirmed, 'block is', 'blocks are')} confirmed to be gone, and not counted"
 
 
 def verdict_code(verdict: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from karat.core import Citation, GoldenSet, Hit, KaratError, Provenance, Query, Run, Span, Trace
+from karat.core import Citation, GoldenSet, Hit, KaratError, Provenance, Query, Run, Span, Trace, count_things
 from karat.evaluation import list_tables, score_run
 from karat.measures import STATES, interpolate, observe_traces
 from karat.monitoring._traffic import make_share, missing
@@ -80,7 +80,10 @@ def _measure_gold(given: Sequence[GivenAnswer], project: Project, least: int) ->
     live = make_live_run(project.golden, given, "live")
     asked = 0 if live is None else len(live.run.traces)
     if live is None or asked < max(least, 1):
-        what = f"{asked:,} queries ask what the golden set asks, in the same words; {max(least, 1):,} are needed"
+        what = (
+            f"{count_things(asked, 'query asks', 'queries ask')} what the "
+            f"golden set asks, in the same words; {max(least, 1):,} are needed"
+        )
         return dict.fromkeys(_JUDGED, missing(what, asked))
     try:
         evaluation = score_run(live.golden, live.run, list(_JUDGED.values()), **project.scoring)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from karat.config import OnlineConfig
+from karat.core import count_things
 from karat.feedback import MOST_PER_SESSION
 from karat.monitoring._answers import measure_answers
 from karat.monitoring._origins import collect_origins, find_drift, find_normaliser
@@ -103,7 +104,7 @@ def find_silence(arms: Arms, percent: float, config: OnlineConfig, now: float) -
     last = arms.canary[-1].time
     others = {query.session or query.id for query in arms.live if query.time > last}
     if (1 - percent / 100) ** len(others) < _SILENCE:
-        return f"it logs nothing since {format_time(last)}, while {len(others):,} sessions without it did"
+        return f"it logs nothing since {format_time(last)}, while {count_things(len(others), 'session')} without it did"
     return ""
 
 

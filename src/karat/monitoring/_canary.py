@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import structs
 
 from karat.config import OnlineConfig
-from karat.core import InputError, SystemFailed, did_you_mean
+from karat.core import InputError, SystemFailed, count_things, did_you_mean
 from karat.monitoring._arms import Arms, compare_arms, find_silence, read_arms
 from karat.monitoring._times import format_time
 from karat.online.flags import Flag, FlagConflict, change_flag, read_flag_history, read_flags
@@ -89,7 +89,12 @@ def _find_flag(store: str | os.PathLike[str], key: str) -> tuple[Flag, int]:
 
 def _list_notes(arms: Arms, changed: float) -> list[str]:
     if arms.waiting:
-        return [f"the window since {format_time(arms.waiting.start)} has {arms.waiting.samples:,} queries so far"]
+        return [
+            (
+                f"the window since {format_time(arms.waiting.start)} has "
+                f"{count_things(arms.waiting.samples, 'query', 'queries')} so far"
+            )
+        ]
     return [] if arms.windows else [f"no query with a variant of the flag is logged since {format_time(changed)}"]
 
 

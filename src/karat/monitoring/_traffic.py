@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from karat.core import count_things
 from karat.feedback import find_repeats
 from karat.measures import interpolate
 from karat.online import LoggedQuery
@@ -117,7 +118,10 @@ def compare_p95(
     latencies = [query.latency for query in queries if query.latency is not None]
     p95 = measure_p95(latencies, least)
     if p95 is None:
-        return missing(f"{len(latencies):,} queries have a latency; {max(least, 1):,} are needed", len(latencies))
+        return missing(
+            f"{count_things(len(latencies), 'query has', 'queries have')} a latency; {max(least, 1):,} are needed",
+            len(latencies),
+        )
     what = "as configured"
     if baseline is None:
         if normaliser is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import structs
 
 from karat.config import OnlineConfig
+from karat.core import count_things
 from karat.monitoring._alerts import record_alerts
 from karat.monitoring._look import Look, Measured, look_at
 from karat.monitoring._rules import judge_alert, make_alert
@@ -89,9 +90,13 @@ def _report(
 def _find_reason(look: Look, config: OnlineConfig, now: float) -> str:
     """Return why nothing of the newest window can be said; empty if there is one."""
     current = next((window for window in reversed(look.windows) if window.state == "open"), None)
-    has = "" if current is None else f"; the one since {format_time(current.start)} has {current.samples:,} queries"
+    has = (
+        ""
+        if current is None
+        else f"; the one since {format_time(current.start)} has {count_things(current.samples, 'query', 'queries')}"
+    )
     if not look.measured:
-        least = f"{config.samples:,} queries in {config.minutes:g} minutes or more of one day"
+        least = f"{count_things(config.samples, 'query', 'queries')} in {config.minutes:g} minutes or more of one day"
         return f"there is no complete window ({least}) in the last {config.history_hours:g} hours{has}"
     end = look.measured[-1].window.end
     if now - end > config.stale_minutes * 60:
@@ -131,8 +136,8 @@ def _write_window(window: Window, measured: Measured | None) -> WatchWindow:
 def _list_notes(health: OnlineHealth) -> Iterator[str]:
     if health.journal.waiting:
         yield (
-            f"{health.journal.waiting:,} records wait in the journal, and are not looked at: "
-            "karat online ingest brings them in"
+            f"{count_things(health.journal.waiting, 'record waits', 'records wait')} in the journal, and nobody looks "
+            "at what is there: karat online ingest brings it in"
         )
     if health.damages or health.journal.damages:
         yield "parts of the journal cannot be read: see karat online health"

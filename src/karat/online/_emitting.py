@@ -37,11 +37,13 @@ def emitting(config: TelemetryConfig | None, say: Callable[[str], None]) -> Iter
     if destination is None:
         yield None
         return
+    from karat.online._received import RECEIVED
     from karat.telemetry import LiveSending
 
     sending = LiveSending(destination, make_reader(content=destination.content), say)
     try:
-        yield sending.put
+        # What came as a span, a collector has already; a receiver that sends to itself would never end.
+        yield lambda rows: sending.put([row for row in rows if not row[_ID].startswith(RECEIVED)])
     finally:
         if note := sending.close():
             say(note)

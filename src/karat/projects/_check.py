@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.config import Settings, setting_types
-from karat.core import GateFailed, Run, UsageError, did_you_mean, shorten
+from karat.core import GateFailed, Run, UsageError, count_things, did_you_mean, shorten
 from karat.files import refuse_input
 from karat.gate import Baseline
 from karat.golden.lint import check_configured
@@ -180,7 +180,9 @@ def _choose_settings(project: Project, seed: int, settings: Mapping[str, Any]) -
             _require_kind(name, value, kinds[name])
     size = settings.get("sample")
     if size is not None and not 1 <= size <= len(project.golden.queries):
-        raise UsageError(f"sample={size}; the golden set has {len(project.golden.queries):,} queries")
+        raise UsageError(
+            f"sample={size}; the golden set has {count_things(len(project.golden.queries), 'query', 'queries')}"
+        )
     return project.settings(**settings, seed=None if size is None else seed)
 
 

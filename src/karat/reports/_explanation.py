@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from karat.core import format_ms
+from karat.core import count_things, format_ms
 from karat.reports._failures import gains_by_query
 from karat.reports._terminal import escaped
 from karat.reports._verdict import OPERATIONS, name_policy
@@ -58,7 +58,7 @@ def _numbers(check: CheckRow) -> Iterator[str]:
     if check.p is not None:
         parts.append(f"p {check.p:.3g}")
     if check.n is not None:
-        parts.append(f"{check.n:,} queries")
+        parts.append(count_things(check.n, "query", "queries"))
     if check.needed:
         parts.append(f"about {check.needed:,} would {describe_aim(check)}")
     if parts:

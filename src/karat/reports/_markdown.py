@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from karat.core import count_things
 from karat.reports._failures_section import format_failures
 from karat.reports._sections import (
     cut,
@@ -59,7 +60,10 @@ def _head(document: DecisionDocument) -> Iterator[str]:
     golden, baseline = document.golden, document.baseline
     yield from (f"> {markdown(warning)}\n" for warning in list_warnings(document))
     yield f"**Date**: {markdown(document.created)}  "
-    size = f"{golden.queries:,} queries, {golden.documents:,} documents, {golden.judgments:,} judgments"
+    size = (
+        f"{count_things(golden.queries, 'query', 'queries')}, "
+        f"{count_things(golden.documents, 'document')}, {count_things(golden.judgments, 'judgment')}"
+    )
     yield f"**Golden set**: {name_golden(document)}, {size} ({shorten_fingerprint(golden.fingerprint or '')})  "
     if baseline is None:
         yield "**Baseline**: none yet  "

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from karat.core import format_ms
+from karat.core import count_things, format_ms
 from karat.reports._failures import losers
 from karat.reports._patterns import (
     ASK_FOR_MORE,
@@ -322,7 +322,10 @@ def _few(document: DecisionDocument) -> Iterator[Recommendation]:
     lost = dict.fromkeys(id_ for name in names for id_ in losers(document, name))
     yield Recommendation(
         rule="too-few-queries",
-        finding=f"{', '.join(names)}: no drop is shown, and none ruled out, by {document.run.queries:,} queries",
+        finding=(
+            f"{', '.join(names)}: no drop is shown, and none ruled out, "
+            f"by {count_things(document.run.queries, 'query', 'queries')}"
+        ),
         advice=f"about {most.needed:,} would {describe_aim(most)} in {most.metric}; until then look at those that lost",
         queries=tuple(lost),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from karat.core import count_things
 from karat.reports._page import render_page, render_section
 from karat.reports._words import count
 from karat.schema.shadow import ShadowMeasure, ShadowMover, ShadowReport, ShadowShare
@@ -45,7 +46,7 @@ def list_shadow_facts(report: ShadowReport) -> Iterator[tuple[str, str]]:
     for control, treatment in report.systems[:3]:
         yield "Systems", f"{control or '-'} and {treatment or '-'}"
     if report.estimated > report.runs:
-        yield "Stand for", f"{report.estimated:,} calls"
+        yield "Stand for", count_things(report.estimated, "call")
     yield "From", ", ".join(f"{source} {number:,}" for source, number in report.sources.items()) or "-"
     alike = report.similarity
     if alike.rbo is not None and alike.overlap is not None and alike.tau is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
+from karat.core import count_things
 from karat.reports._failures import describe_failures, list_failure_kinds
 from karat.reports._floor import describe_floor
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable
@@ -66,7 +67,10 @@ def _golden(document: DecisionDocument, style: Style) -> str:
     if document.lint is UNSET:
         return ""
     golden, warnings = document.golden, document.lint.warnings
-    size = f"{golden.documents:,} documents, {golden.queries:,} queries, {golden.judgments:,} judgments"
+    size = (
+        f"{count_things(golden.documents, 'document')}, "
+        f"{count_things(golden.queries, 'query', 'queries')}, {count_things(golden.judgments, 'judgment')}"
+    )
     problems = count(warnings, "warning") if warnings else "nothing wrong"
     return f"{style.bold('golden set')} {escaped(golden.full_name)}: {size}; {problems}"
 

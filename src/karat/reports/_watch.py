@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from karat.core import count_things
 from karat.reports._page import render_page, render_section
 from karat.reports._words import count
 from karat.schema.watch import CanaryReport, CanaryRule, WatchAlert, WatchReport, WatchWindow
@@ -136,7 +137,7 @@ def describe_canary(report: CanaryReport) -> str:
 def list_canary_tables(report: CanaryReport) -> Iterator[WatchTable]:
     """Yield a table for each window of a canary, the newest first."""
     for window in reversed(report.windows):
-        sizes = f"{window.samples:,} queries with it, {window.live:,} without"
+        sizes = f"{count_things(window.samples, 'query', 'queries')} with it, {window.live:,} without"
         title = f"{_span(window.start, window.end)}: {_STATES[window.state]}, {sizes}"
         rules = sorted(window.rules, key=lambda rule: _ORDER.index(rule.state))
         yield WatchTable(

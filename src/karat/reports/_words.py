@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from karat.core import format_ms, shorten_digest
+from karat.core import count_things, format_ms, shorten_digest
 
 if TYPE_CHECKING:
     from karat.schema import CheckRow, MeasureRow, SystemChange
@@ -199,7 +199,9 @@ def describe_reason(check: CheckRow) -> str:
 
 def describe_need(check: CheckRow) -> str:
     """Return how many queries would decide a check, as the end of a sentence; nothing if it is decided."""
-    return f"; about {check.needed:,} queries would {describe_aim(check)}" if check.needed else ""
+    return (
+        f"; about {count_things(check.needed, 'query', 'queries')} would {describe_aim(check)}" if check.needed else ""
+    )
 
 
 def describe_aim(check: CheckRow) -> str:

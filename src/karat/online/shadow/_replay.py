@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from karat import online
-from karat.core import GoldenSet, InputError, SystemFailed
+from karat.core import GoldenSet, InputError, SystemFailed, count_things
 from karat.files import read_bytes
 from karat.online import Log, ingest, read_log
 from karat.online._paths import find_paths
@@ -113,7 +113,9 @@ def replay(
     if find_paths(store).is_log():  # without a query to ask nothing was written
         ingest(store, wait=True)
     if dropped:
-        raise SystemFailed(f"{sum(dropped.values()):,} shadow runs could not be written: {', '.join(dropped)}")
+        raise SystemFailed(
+            f"{count_things(sum(dropped.values()), 'shadow run')} could not be written: {', '.join(dropped)}"
+        )
     if statuses and not statuses[ANSWERED]:
         reasons = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if count)
         raise SystemFailed(f"of {len(new):,} queries none was answered by both systems: {reasons}")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core import Floats, GoldenSet, InputError, UsageError, did_you_mean
+from karat.core import Floats, GoldenSet, InputError, UsageError, count_things, did_you_mean
 from karat.online import read_log
 from karat.online._shadow_records import ANSWERED, CLASSES, STATUSES, LoggedShadow
 from karat.online.shadow._judged import judge_runs
@@ -207,16 +207,23 @@ def _list_notes(runs: Sequence[LoggedShadow], units: Sequence[str], judged: Shad
     texts = len(set(_list_texts(runs)))
     few = len(set(units)) < _LEAST_UNITS
     if few:
-        yield f"{len(set(units)):,} sessions or queries are few: look at the intervals"
+        some = count_things(len(set(units)), "session or query is", "sessions or queries are")
+        yield f"{some} few: look at the intervals"
     if texts < _LEAST_UNITS and not few:
-        yield f"only {texts:,} different texts were asked, however often: look at the intervals"
+        yield (
+            f"only {count_things(texts, 'different text was', 'different texts were')} "
+            "asked, however often: look at the intervals"
+        )
     if len({run.systems for run in runs}) > 1:
         yield "runs of several systems are taken together; use a feature for each, or --since"
     if len({run.k for run in runs}) > 1:
         yield "runs were compared down to different ranks"
     if any(not run.lists for run in runs):
         number = sum(not run.lists for run in runs)
-        yield f"{number:,} runs have no lists (level diff): of them nothing is known about documents"
+        yield (
+            f"{count_things(number, 'run has', 'runs have')} no lists "
+            "(level diff): of them nothing is known about documents"
+        )
     if judged is not None:
         yield from _list_judged_notes(judged)
 
@@ -227,7 +234,10 @@ def _list_judged_notes(judged: ShadowJudged) -> Iterator[str]:
         return
     yield "unjudged is not irrelevant: a document that only the treatment returns has had no chance to be judged"
     if judged.failed:
-        yield f"in {judged.failed:,} judged runs the treatment failed: they count as if it had returned nothing"
+        yield (
+            f"in {count_things(judged.failed, 'judged run')} the treatment failed, which counts as if it had returned "
+            "nothing"
+        )
     for row in judged.measures:
         if row.worst is not None and row.best is not None and row.worst < 0 < row.best:
             yield f"{row.measure}: judging more documents could turn the sign of the difference"

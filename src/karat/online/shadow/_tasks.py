@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from karat.core import count_things
 from karat.online._shadow_records import FAILED, NO_WORKER, UNFINISHED
 from karat.online.shadow._job import Job, Outcome, describe, read_outcome, time_out
 from karat.online.shadow._limits import Limits
@@ -85,7 +86,7 @@ class Tasks:
     async def _watch(self, lane: _Lane, job: Job) -> None:
         outcome: Outcome | None = self._admit(job)
         if outcome is None and len(lane.hung) >= self._limits.hung:
-            outcome = Outcome(status=NO_WORKER, error=f"{len(lane.hung)} calls hang")
+            outcome = Outcome(status=NO_WORKER, error=count_things(len(lane.hung), "call hangs", "calls hang"))
         try:
             if outcome is None:
                 outcome = await self._run(lane, job)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from karat.core import count_things
 from karat.online.flags import CONTROL
 from karat.online.trials._behaviour import CLICK_RR, SUCCESS, is_behavioural
 from karat.online.trials._observations import UNJUDGED, Observations, find_p95
@@ -109,7 +110,7 @@ def _decide(
         return Decision.GRADUATE, f"the treatment is better in {plan.measure}, and every condition is met"
     if deciding.decision is Decision.GRADUATE:
         return Decision.CONTINUE, f"the treatment is better in {plan.measure}, but not met: {', '.join(unmet)}"
-    return Decision.CONTINUE, f"nothing is decided in {plan.measure} after {deciding.n:,} differences"
+    return Decision.CONTINUE, f"nothing is decided in {plan.measure} after {count_things(deciding.n, 'difference')}"
 
 
 def _check(
@@ -126,14 +127,16 @@ def _check(
     yield _condition("sequential", f"{deciding.decision.value}, {deciding.n:,} of {plan.least:,} differences", met=met)
     if plan.must_show:
         shown = seen.tally(plan.must_show)
-        detail = "not measured" if shown.mean is None else f"{shown.mean:+.4f} over {shown.n:,} differences"
+        detail = (
+            "not measured" if shown.mean is None else f"{shown.mean:+.4f} over {count_things(shown.n, 'difference')}"
+        )
         yield _condition("must-show", detail, met=shown.n >= plan.least and shown.mean is not None and shown.mean >= 0)
     yield _check_latency(plan, seen)
     yield _check_source(plan, seen)
     if plan.source != "interleaving":  # where everybody sees both, nobody is assigned
         ratio = check_sample_ratio(seen.units, plan.planned)
         counted = sum(seen.units.values())
-        detail = f"p = {ratio.p:.3g} for {counted:,} units" if counted else "not measured"
+        detail = f"p = {ratio.p:.3g} for {count_things(counted, 'unit')}" if counted else "not measured"
         yield _condition("sample-ratio", detail, met=counted > 0 and not ratio.mismatched)
     if guards:
         few = [f"{name} in {own.n:,}" for name, own in guards.items() if own.n < plan.least]

@@ -214,12 +214,12 @@ def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
         measure = trial.plan.label(trial.plan.measure, status.treatment)
         rows = store.trials.hourly(trial.key, name_series(measure))
         moves = tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
-    rule = trial.plan.rule
+    rule = replace(trial.plan.rule, alpha=trial.plan.rule.alpha / len(trial.plan.treatments))
     return TrialReport(
         status=status,
         measure=measure,
         effect=rule.effect,
-        enough=-math.log(rule.alpha / len(trial.plan.treatments)),
+        enough=-math.log(rule.alpha),
         futile=-math.log(rule.beta),
         points=trace_trial(rows, rule, now=time.time()),
         transitions=moves,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from karat.core import Trace
+from karat.core import Trace, count_things
 from karat.gate import Uncertainty
 from karat.judges import JUDGES, Model, Usage
 from karat.projects._project import Project
@@ -27,7 +27,9 @@ def estimate_costs(project: Project, uncertainty: Uncertainty, traces: Sequence[
         extra["queries"] = 2 * max(uncertainty.needed_queries - uncertainty.n, 0) * uncertainty.asked * calls
     if uncertainty.needed_votes is not None:
         extra["votes"] = 2 * (uncertainty.needed_votes - uncertainty.asked) * uncertainty.n * calls
-    return {name: f"about {count:,} calls{_price(project, traces, count)}" for name, count in extra.items()}
+    return {
+        name: f"about {count_things(count, 'call')}{_price(project, traces, count)}" for name, count in extra.items()
+    }
 
 
 def _price(project: Project, traces: Sequence[Trace], calls: int) -> str:
