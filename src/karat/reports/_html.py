@@ -26,7 +26,7 @@ from karat.reports._verdict import (
 )
 from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_reason, describe_rule, name_check, name_other_system
-from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
+from karat.schema import BaselineFacts, CheckRow, DecisionDocument, plain_value, to_plain
 
 _SCRIPTS = (  # in this order: each uses those before it
     "dom.js", "numbers.js", "scales.js", "measures.js", "dots.js", "plots.js", "rankings.js", "query.js", "table.js",
@@ -105,13 +105,14 @@ def _json(value: object) -> str:
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
+    encode = msgspec.json.Encoder(enc_hook=plain_value).encode
     try:
-        text = msgspec.json.encode(value).decode()
+        text = encode(value).decode()
         is_safe = not (_ACTING.search(text) or _ESCAPED.search(text))
     except UnicodeEncodeError:  # half of a surrogate pair
         is_safe = False
     if not is_safe:
-        text = msgspec.json.encode(_sanitise(value)).decode()
+        text = encode(_sanitise(value)).decode()
     for character in _UNSAFE:
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

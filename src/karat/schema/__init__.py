@@ -144,7 +144,7 @@ if TYPE_CHECKING:
     from karat.schema._publish import json_schema
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
-    from karat.schema._read import Document, Mismatch, from_plain, to_plain
+    from karat.schema._read import Document, Mismatch, from_plain, plain_value, to_plain
     from karat.schema._runs import (
         LostPart,
         PrunedRun,
@@ -391,6 +391,7 @@ __all__ = [
     "is_plain",
     "json_schema",
     "pack_json",
+    "plain_value",
     "to_ascii",
     "to_json",
     "to_plain",

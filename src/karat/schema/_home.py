@@ -36,7 +36,7 @@ _MODULES = {
     "_publish": "json_schema",
     "_published": "DOCUMENTS",
     "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
-    "_read": "Document Mismatch from_plain to_plain",
+    "_read": "Document Mismatch from_plain plain_value to_plain",
     "_runs": (
         "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
     ),
