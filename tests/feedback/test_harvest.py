@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from karat.feedback import AskedQuery, Recorded, Session, harvest, record_judgme
 from karat.feedback._choosing import choose_diverse, choose_queries
 from karat.feedback._gathering import Gathering
 from karat.online import LoggedHit, LoggedQuery
+from karat.store import open_store
 
 DOCUMENTS = tuple(Document(id=name, text=f"Text of {name}.") for name in "abcd")
 DOCUMENTS += (Document(id="e", text="Text of the sauna."), Document(id="f", text="Text of the pool."))
@@ -219,13 +218,13 @@ def test_grades_and_the_golden_set_are_recorded_in_the_store(tmp_path: Path) -> 
     known = Query(id="q", text="When is the pool open", paraphrases=("Pool hours",), category="wet")
     for _ in range(2):
         assert record_judgments(path, GoldenSet(queries=(known,))) == Recorded(judgments=1, known=1)
-    with closing(sqlite3.connect(path)) as store:
+    with open_store(path) as store:
         columns = "query_id, memory_id, relevance, source, annotator"
-        assert store.execute(f"select {columns} from eval_judgments").fetchall() == [
+        assert list(store._rows(f"select {columns} from eval_judgments")) == [
             (names[1], "wifi", 3, "validated", "behaviour validated")
         ]
-        marked = "select query, eval_category from eval_queries where is_eval_corpus"
-        assert store.execute(marked).fetchall() == [("pool hours", "wet")]
+        marked = "select query, eval_category from eval_queries where is_eval_corpus = 1"
+        assert list(store._rows(marked)) == [("pool hours", "wet")]
     done = run_karat("harvest", path, "--record")
     assert b"recorded in" in done.stderr
     assert b": 1 grade; 0 queries are in the set" in done.stderr

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dialects import dialect as dialect
+from dialects import pytest_generate_tests as pytest_generate_tests
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

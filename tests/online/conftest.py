@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dialects import dialect as dialect
+from dialects import pytest_generate_tests as pytest_generate_tests
 from karat import online
 from karat.online import Log
 

@@ -6,6 +6,8 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from karat.core import UsageError
@@ -34,7 +36,32 @@ UNITS = [f"session-{number}" for number in range(20_000)]
 def test_the_hash_is_murmur3() -> None:
     """Every length modulo 4, with and without a seed."""
     for (data, seed), expected in HASHES.items():
-        assert murmur3_32(data, seed) == expected, data
+        assert murmur3_32(data, seed) == hash_by_steps(data, seed) == expected, data
+
+
+def hash_by_steps(data: bytes, seed: int) -> int:
+    """Return MurmurHash3_x86_32 as its author wrote it down: one word after the other, in numbers of 32 bits."""
+
+    def rotate(number: int, bits: int) -> int:
+        return (number << bits | number >> 32 - bits) & 0xFFFFFFFF
+
+    state = seed
+    for start in range(0, len(data), 4):
+        part = data[start : start + 4]
+        word = rotate(int.from_bytes(part, "little") * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
+        state ^= word
+        if len(part) == 4:
+            state = (rotate(state, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    state ^= len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        state = (state ^ state >> shift) * factor & 0xFFFFFFFF
+    return state
+
+
+@given(st.binary(max_size=300), st.integers(0, 2**32 - 1))
+def test_all_words_at_once_are_as_one_after_the_other(data: bytes, seed: int) -> None:
+    """The hash takes all words of a text at once; one after the other gives the same, of any length."""
+    assert murmur3_32(data, seed) == hash_by_steps(data, seed)
 
 
 def test_the_bucket_is_the_upper_part_of_a_product() -> None:
@@ -54,6 +81,14 @@ def test_units_are_dealt_evenly_and_salts_independently() -> None:
     for other in salts[1:]:
         pairs = Counter((a // 10, b // 10) for a, b in zip(groups["rerank"], groups[other], strict=True))
         assert stats.chisquare([pairs[a, b] for a in range(10) for b in range(10)]).pvalue > 0.001
+
+
+def test_a_share_is_that_of_its_buckets() -> None:
+    """At every step of 0.01 % those whose bucket is below get the feature: 0.29 * 100 is not 29 in binary."""
+    dealt = {unit: find_bucket("rerank", unit) for unit in UNITS[:300]}
+    for step in range(0, BUCKETS + 1, 29):
+        flag = Flag(key="rerank", percent=step / 100)
+        assert [unit for unit in dealt if flag.assign(unit) != CONTROL] == [u for u in dealt if dealt[u] < step]
 
 
 def test_a_rollout_only_adds_units() -> None:

@@ -123,6 +123,7 @@ def test_a_change_reaches_a_running_host(tmp_path: Path) -> None:
     assert flags.assign("rerank", "s1") == "treatment"
 
 
+@pytest.mark.sqlite
 def test_a_store_that_is_gone_or_broken_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Flags stay as they were, the reason is told once, and a store that comes back is read again."""
     path = tmp_path / "karat.db"
@@ -144,6 +145,7 @@ def test_a_store_that_is_gone_or_broken_changes_nothing(tmp_path: Path, caplog: 
         assert flags.error == ""
 
 
+@pytest.mark.sqlite
 def test_a_flag_that_was_damaged_is_told(tmp_path: Path) -> None:
     """One message, by the reader and by a running host."""
     path = tmp_path / "karat.db"
@@ -206,6 +208,7 @@ with LiveFlags(sys.argv[1]) as flags:
 """
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_kill_switch_reaches_another_process_within_two_looks(tmp_path: Path) -> None:
     """A host that runs with the default settings, and another process that changes the flag: it needs no restart.

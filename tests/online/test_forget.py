@@ -128,6 +128,7 @@ def test_whom_to_forget(tmp_path: Path) -> None:
         forget(tmp_path / "karat.db", session="a")
 
 
+@pytest.mark.sqlite
 def test_ids_are_hashed_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes of a log give a session the same hash; another key gives another; the key is for its owner only."""
     path = tmp_path / "karat.db"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from in_process import run_karat
 from karat.core import InputError
 from karat.online import check_health, record_report
 from karat.reports import read_document
+from karat.store import open_store
 
 REPORT = Path(__file__).resolve().parents[1] / "reports" / "decision_format_1.json"
 
@@ -28,19 +28,18 @@ def test_a_decision_is_recorded_once_with_all_its_values(tmp_path: Path) -> None
     assert health.run is not None
     assert (health.run.run, health.run.outcome) == (printed["run"], decision.verdict.outcome)
     assert health.run.measures == {measure.name: measure.mean for measure in decision.measures}
-    connection = sqlite3.connect(store)
-    (measure,) = decision.measures
-    assert measure.name == "RR@10"
-    (row,) = connection.execute(
-        "select run_type, feature_id, mrr_at_10, mrr_delta, query_count, system_fingerprint from eval_results"
-    )
-    expected = ("regression", "rerank", measure.mean, measure.difference, decision.run.queries)
-    assert row == (*expected, decision.run.fingerprint)
-    (low, high) = connection.execute("select low, high from run_values where segment = ''").fetchone()
-    assert (low, high) == measure.interval
-    (count,) = connection.execute("select count(*) from run_values where segment != ''").fetchone()
-    assert count == sum(len(segment.means) for segment in decision.segments)
-    connection.close()
+    with open_store(store) as opened:
+        (measure,) = decision.measures
+        assert measure.name == "RR@10"
+        (row,) = opened._rows(
+            "select run_type, feature_id, mrr_at_10, mrr_delta, query_count, system_fingerprint from eval_results"
+        )
+        expected = ("regression", "rerank", measure.mean, measure.difference, decision.run.queries)
+        assert row == (*expected, decision.run.fingerprint)
+        ((low, high),) = opened._rows("select low, high from run_values where segment = ''")
+        assert (low, high) == measure.interval
+        ((count,),) = opened._rows("select count(*) from run_values where segment != ''")
+        assert count == sum(len(segment.means) for segment in decision.segments)
 
 
 def test_what_is_no_decision(tmp_path: Path) -> None:

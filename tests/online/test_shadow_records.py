@@ -80,6 +80,7 @@ def test_without_an_answer_there_are_no_numbers(status: str) -> None:
     assert run.difference in CLASSES
 
 
+@pytest.mark.sqlite
 def test_a_row_is_a_record(tmp_path: Path) -> None:
     """Every field comes back from the store, and a second time nothing is added."""
     runs = [
@@ -117,6 +118,7 @@ def test_diff_only_keeps_no_lists() -> None:
     assert (run.control, run.treatment, run.difference, run.lists) == ((), (), "reordered", False)
 
 
+@pytest.mark.sqlite
 def test_a_store_of_the_first_version_gets_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shadow run that was there stays there, and is no record of ours."""
     path = tmp_path / "karat.db"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -174,9 +173,8 @@ def test_a_trial_from_its_start_to_its_graduation(path: Path) -> None:
     assert read_flag_history(path, "rerank")[-1].reason.startswith("graduate: the treatment is better in RR@10")
     with pytest.raises(UsageError, match="is graduated, and not running"):
         record_batch(path, "rerank", "tuesday", GOOD)
-    connection = sqlite3.connect(path)
-    (row,) = connection.execute("select status, sample_count, graduated_at is not null from eval_ab_tests")
-    connection.close()
+    with open_store(path) as store:
+        (row,) = store._rows("select status, sample_count, graduated_at is not null from eval_ab_tests")
     assert row == ("graduated", 150, 1)
 
 
@@ -250,6 +248,7 @@ decide_trial(sys.argv[1], "rerank", author="a", reason="b")
 """
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_process_that_dies_in_a_transition_leaves_the_one_before(path: Path) -> None:
     """Neither the trial nor the flag has moved, and the next one decides."""

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from store_rows import EVENT, QUERY
 
 from karat.core import InputError, SystemFailed
 from karat.store import Store, _sqlite, _statements, open_store
@@ -31,13 +32,6 @@ COLUMNS = {
     "top_result_changed order_differences mrr_delta ndcg_delta control_latency_ms treatment_latency_ms created_at",
 }
 """The tables that scripts of agent read, and their columns, as agent wrote them down."""
-QUERY = (
-    "q1", 5.25, "wifi?", "s", "u", "fix", "deep", "search",
-    '[["wifi",1,0.5,[],null,"","wifi:chunk:3"],["pool",2,null]]',
-    '{"dense": ["wifi"]}', "{}", '{"dense": 0.5}', None, "[]", "", 12.5, "v1", 1.0, "t", 0.75, "{}", 2,
-    "", "", "", "{}",
-)  # fmt: skip
-EVENT = ("e1", 6.0, "read_after_search", "s", "u", "q1", "wifi", None, None, 1.0, "{}")
 
 
 @pytest.fixture
@@ -50,6 +44,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("view", COLUMNS)
 def test_views_have_the_columns_of_the_source(path: Path, view: str) -> None:
     """A script that reads agent's tables finds all of their columns; what was added comes on top."""
@@ -61,12 +56,11 @@ def test_views_have_the_columns_of_the_source(path: Path, view: str) -> None:
 
 def test_views_by_hand(path: Path) -> None:
     """The ids of the results, times in UTC, -1 for what was not shown by a search, and no free actions."""
-    connection = sqlite3.connect(path)
-    (row,) = connection.execute("select query_id, result_ids, result_count, created_at, trace_id from eval_queries")
-    assert row == ("q1", '["wifi:chunk:3","pool"]', 2, "1970-01-01T00:00:05.250Z", "t")
-    (event,) = connection.execute("select event_type, memory_id, rank_in_results from eval_feedback")
-    assert event == ("read_after_search", "wifi", -1)
-    connection.close()
+    with open_store(path) as store:
+        (row,) = store._rows("select query_id, result_ids, result_count, created_at, trace_id from eval_queries")
+        assert row == ("q1", '["wifi:chunk:3","pool"]', 2, "1970-01-01T00:00:05.250Z", "t")
+        (event,) = store._rows("select event_type, memory_id, rank_in_results from eval_feedback")
+        assert event == ("read_after_search", "wifi", -1)
 
 
 def test_rows_come_back_in_the_order_of_time(path: Path) -> None:
@@ -97,6 +91,7 @@ def test_a_transaction_is_whole_or_nothing(path: Path) -> None:
         assert store.positions() == {}
 
 
+@pytest.mark.sqlite
 def test_the_new_stores_of_other_tests_are_like_those_that_took_the_steps(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +112,7 @@ def test_the_new_stores_of_other_tests_are_like_those_that_took_the_steps(
 
 def test_a_reader_cannot_write(path: Path) -> None:
     """A store that was opened for reading refuses to change."""
-    with open_store(path) as store, pytest.raises(SystemFailed, match="readonly"), store.transaction():
+    with open_store(path) as store, pytest.raises(SystemFailed, match=r"read-?only"), store.transaction():
         store.add_queries([("q9", *QUERY[1:])])
 
 
@@ -133,6 +128,7 @@ def test_ranks_begin_with_1(path: Path) -> None:
     assert list(refused) == [0]
 
 
+@pytest.mark.sqlite
 def test_a_commit_is_on_the_disk(path: Path) -> None:
     """A segment is removed after the commit of its records, so that a commit must survive a loss of power."""
     with open_store(path, write=True) as store:
@@ -140,6 +136,7 @@ def test_a_commit_is_on_the_disk(path: Path) -> None:
     assert synchronous == 2, "full"
 
 
+@pytest.mark.sqlite
 def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older store is brought forward by its next writer; readers refuse it until then, and a newer one."""
     steps = (*_sqlite.MIGRATIONS, "create table more (a);\ncreate index more_a on more (a);\n")
@@ -155,6 +152,7 @@ def test_steps_are_taken_once_and_in_order(path: Path, monkeypatch: pytest.Monke
             open_store(path, write=write)
 
 
+@pytest.mark.sqlite
 def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of a step is no step."""
     monkeypatch.setattr(_sqlite, "MIGRATIONS", (*_sqlite.MIGRATIONS, "create table more (a);\ncreate nonsense"))
@@ -165,6 +163,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(path: Path, monkeypatch: p
         store._database.execute("select * from more")
 
 
+@pytest.mark.sqlite
 def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path) -> None:
     """To close a file drops all locks that the process has on it: SQLite of another process would remove the log."""
     path = tmp_path / "karat.db"
@@ -177,6 +176,7 @@ def test_opening_a_store_keeps_the_locks_of_others_in_the_process(tmp_path: Path
     assert "database is locked" in process.stderr, process.stdout
 
 
+@pytest.mark.sqlite
 def test_what_is_no_store(tmp_path: Path) -> None:
     """A file that is not there, is a link, or holds something else: one message."""
     with pytest.raises(InputError, match="no such store"):

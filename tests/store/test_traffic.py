@@ -132,6 +132,7 @@ def test_parts_are_whole_sessions(path: Path) -> None:
     assert 0.05 < len(some) / len(queries) < 0.25
 
 
+@pytest.mark.sqlite
 def test_an_older_store_is_counted_when_it_is_brought_forward(tmp_path: Path) -> None:
     """A store of version 1 has neither counts nor parts."""
     rng = random.Random(6)

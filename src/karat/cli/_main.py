@@ -55,6 +55,7 @@ _SECTIONS = {
         "flag": "List and set flags: which sessions get a feature.",
         "trial": "Start, watch and decide trials of features on live traffic.",
         "migrate": "Follow block ids into an index that was made anew.",
+        "store": "Make, check or copy the store of a log.",
     },
     "Toolbox": {
         "measures": "List the measures, or explain one.",

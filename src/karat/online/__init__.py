@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from karat.online._follow import follow
     from karat.online._forget import forget
     from karat.online._health import check_health
+    from karat.online._keeping import check_store, copy_store, migrate_store
     from karat.online._middleware import LogMiddleware
     from karat.online._retention import Retention, expire
     from karat.online._runs import RunKind, record_report, record_run
@@ -67,6 +68,8 @@ __all__ = [
     "Totals",
     "acknowledge_drops",
     "check_health",
+    "check_store",
+    "copy_store",
     "current_trace",
     "emitting",
     "expire",
@@ -75,6 +78,7 @@ __all__ = [
     "forget",
     "import_ubi",
     "ingest",
+    "migrate_store",
     "open",
     "read_log",
     "record_report",
@@ -88,6 +92,7 @@ _HOME = {
     "follow": "_follow",
     "forget": "_forget",
     "check_health": "_health",
+    **dict.fromkeys(("check_store", "copy_store", "migrate_store"), "_keeping"),
     "LogMiddleware": "_middleware",
     **dict.fromkeys(("Retention", "expire"), "_retention"),
     **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),

@@ -7,16 +7,18 @@ from time import perf_counter, time
 from types import TracebackType
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from karat.core import Answer
 from karat.online._drafts import Draft, QueryDraft, take_channels, take_hits
-from karat.online._hit_rows import to_ids
+from karat.online._hit_rows import are_plain, to_ids
 
 
 class Sink(Protocol):
     """What a query is written to: a log."""
 
-    def write(self, draft: Draft) -> None:
-        """Write a record."""
+    def write(self, draft: Draft, *, plain: bool = False) -> None:
+        """Write a record. ``plain`` says that its hits and channels have short ids only."""
         ...
 
     def warn(self, what: str, error: Exception) -> None:
@@ -24,17 +26,21 @@ class Sink(Protocol):
         ...
 
 
-class Asked:
+class Asked(Struct, eq=False):  # a Struct is made without a call of Python's
     """A query of ``with log.query(...) as q``, or ``async with``. No method of it raises."""
 
-    __slots__ = ("_draft", "_log", "_start", "id", "logged")
+    id: str
+    """The id that feedback names."""
+    logged: bool
+    """Whether it is in the sample."""
+    _log: Sink
+    _draft: QueryDraft
+    _start: float = 0.0
+    _plain: bool = False
+    """Whether hits and channels have short ids only, and need not be looked at again."""
 
-    def __init__(self, log: Sink, draft: QueryDraft, logged: bool) -> None:
-        self.id = draft.id
-        """The id that feedback names."""
-        self.logged = logged
-        """Whether it is in the sample."""
-        self._log, self._draft, self._start = log, draft, 0.0
+    def __repr__(self) -> str:
+        return f"Asked({self.id!r})"  # nothing that was asked
 
     def results(
         self,
@@ -54,11 +60,14 @@ class Asked:
         if not self.logged:
             return
         try:
-            draft = self._draft
-            draft.hits = listed = take_hits(hits)
-            draft.count = len(listed) if count is None else count
+            draft, kind = self._draft, type(hits)
+            plain = (kind is list or kind is tuple) and are_plain(hits)
+            draft.hits = hits = tuple(hits) if plain else take_hits(hits)  # the host may change its list
+            draft.count = len(hits) if count is None else count
             if channels is not None:
-                draft.channels = take_channels(channels)
+                draft.channels, short = take_channels(channels)
+                plain = plain and short
+            self._plain = plain and (channels is not None or not draft.channels)  # those of a call before stay
             if stages is not None:
                 draft.stages = dict(stages)
             if weights is not None:
@@ -101,7 +110,7 @@ class Asked:
         if time is not None:
             self._draft.time = time
         self._draft.latency = (perf_counter() - self._start) * 1000 if self._start and latency is None else latency
-        self._log.write(self._draft)
+        self._log.write(self._draft, plain=self._plain)
 
     def __enter__(self) -> Asked:
         self._draft.time = time()  # as begin() does
@@ -113,7 +122,7 @@ class Asked:
             self.fail(error)
         if self.logged:  # as finish() does
             self._draft.latency = (perf_counter() - self._start) * 1000
-            self._log.write(self._draft)
+            self._log.write(self._draft, plain=self._plain)
 
     async def __aenter__(self) -> Asked:
         return self.__enter__()

@@ -16,6 +16,7 @@ from msgspec import Struct
 from karat.core import Hit
 from karat.online._hit_rows import (
     NotHits,
+    are_ids,
     to_channels,
     to_count,
     to_float,
@@ -33,8 +34,6 @@ from karat.online._times import find_time, is_plausible
 
 _AS_THEY_ARE = frozenset((str, tuple, dict, LoggedHit, list, int))
 """The types of hits that are encoded without being looked at."""
-
-_TEXT, _LISTS = frozenset((str,)), frozenset((list, tuple))
 
 GIVEN_TIME = "given_time"
 """The attribute that has the time of a record if that could not be right, such as one in milliseconds."""
@@ -98,21 +97,28 @@ def take_hits(values: Any) -> Any:
 
     Raise :class:`NotHits` for what cannot be read without changing it, such as an iterator.
     """
-    if type(values) is list or type(values) is tuple:
-        if _AS_THEY_ARE.issuperset(map(type, values)):
-            return tuple(values)  # the host may change its list before the record is written
-    elif isinstance(values, dict):
+    if isinstance(values, dict):
         return dict(values)
-    elif not isinstance(values, Sequence) or isinstance(values, str | bytes):
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise NotHits(f"{type(values).__name__} is not a list of hits")
     return tuple(starmap(_take_hit, enumerate(values, 1)))
 
 
-def take_channels(values: Any) -> Any:
-    """Return the ids of channels as they can be encoded: copies of lists, which the host may change."""
-    if type(values) is dict and _TEXT.issuperset(map(type, values)) and _LISTS.issuperset(map(type, values.values())):
-        return {name: [*ids] for name, ids in values.items()}
-    return to_channels(values)
+def take_channels(values: Any) -> tuple[Any, bool]:
+    """Return the ids of channels as they can be encoded, copies that the host cannot change; and whether all are short.
+
+    >>> take_channels({"dense": ["wifi", "pool"]})
+    ({'dense': ['wifi', 'pool']}, True)
+    """
+    if type(values) is dict:
+        copies = {}
+        for name, ids in values.items():
+            if type(name) is not str or (type(ids) is not list and type(ids) is not tuple) or not are_ids(ids):
+                break
+            copies[name] = ids[:]
+        else:
+            return copies, True
+    return to_channels(values), False
 
 
 def _take_hit(rank: int, value: Any) -> Any:

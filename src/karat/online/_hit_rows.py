@@ -12,12 +12,34 @@ from karat.core import Hit, document_of, unwrap
 from karat.online._records import LoggedHit
 
 _TEXT, _FLOATS = frozenset((str,)), frozenset((float,))
+LONGEST_ID = 256
+"""Letters of an id of a document; what is longer is a text."""
+_SHORT = frozenset(range(LONGEST_ID + 1))
 _CHUNK = ":chunk:"
 _LARGEST = 2**63 - 1
 
 
 class NotHits(Exception):
     """A value that cannot be read as hits without changing it, such as an iterator."""
+
+
+def are_plain(hits: Sequence[Any]) -> bool:
+    """Return whether all hits are short ids, or pairs of one and a score, as nearly always: one walk, no call."""
+    for hit in hits:
+        if type(hit) is tuple and hit:
+            hit = hit[0]
+        if type(hit) is not str or len(hit) > LONGEST_ID:
+            return False
+    return True
+
+
+def are_ids(values: Sequence[Any]) -> bool:
+    """Return whether all values are short texts, without a call for each: all of them together nearly always are."""
+    try:
+        together = "".join(values)
+    except TypeError:  # one that is no text
+        return False
+    return len(together) <= LONGEST_ID or _SHORT.issuperset(map(len, values))
 
 
 def to_hits(values: Any) -> tuple[LoggedHit, ...]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import itertools
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
+from os import getpid
 from pathlib import Path
+from struct import Struct
 from time import time, time_ns
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -43,6 +44,7 @@ _NOT_LOGGED = "~"
 """The end of the id of a query that is not in the sample: feedback that names it is not logged either."""
 _logger = logging.getLogger("karat.online")
 _session: ContextVar[tuple[Any, Any]] = ContextVar("karat.online.session", default=(None, None))
+_pack_id = Struct(">QI").pack
 _RESULTS = ("channels", "stages", "weights", "quality", "count")
 
 
@@ -76,8 +78,8 @@ class Log:
         self._names = Names(redact, key)
         self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), origin.system
         self._build, self._index, self._normaliser = origin.build, origin.index, origin.normaliser
-        self._token, self._numbers, self._last = secrets.token_hex(8), itertools.count(), 0
-        self._pid = os.getpid()
+        self._token, self._numbers, self._last = _make_token(), itertools.count(), 0
+        self._pid = getpid()
         self._warned: set[str] = set()
         self._ingester: Ingester | None = None
 
@@ -115,11 +117,14 @@ class Log:
         not given; ``flags`` has the variants that are served, by the keys of their flags.
         """
         if session is None or user is None:
-            session, user = _find_ids(session, user)
-        name = self._make_id()
+            around = _session.get()
+            session, user = (around[0] if session is None else session), (around[1] if user is None else user)
+        name = self.new_id()
         logged = self._rate >= 1 or self._is_chosen(session, name)
+        if not logged:
+            name += _NOT_LOGGED
         draft = QueryDraft(
-            name if logged else name + _NOT_LOGGED,
+            name,
             time(),
             text,
             session,
@@ -136,7 +141,7 @@ class Log:
             normaliser=self._normaliser if normaliser is None else normaliser,
             flags=flags,
         )
-        return Asked(self, draft, logged)
+        return Asked(name, logged, self, draft)
 
     def record(
         self, text: str, hits: Any = None, *, answer: Any = None, citations: Any = (), error: Any = "", **fields: Any
@@ -177,7 +182,7 @@ class Log:
         was shown, and ``value`` a number such as the outcome of a task.
         """
         session, user = _find_ids(session, user)
-        name = self._make_id()
+        name = self.new_id()
         if self._rate < 1 and not self._is_chosen(session, name, _to_text_or_none(query)):
             return name + _NOT_LOGGED
         moment = time_ns() / 1e9 if time is None else time
@@ -245,10 +250,13 @@ class Log:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, draft: Draft) -> None:
-        """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted."""
+    def write(self, draft: Draft, *, plain: bool = False) -> None:
+        """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted.
+
+        ``plain`` says that hits and channels have short ids only.
+        """
         try:
-            self._hide(draft)
+            self._hide(draft, plain)
             try:
                 payload = encode_draft(draft)
             except UnicodeEncodeError:  # half of a surrogate pair somewhere
@@ -262,8 +270,14 @@ class Log:
         self._journal.append(payload)
 
     def new_id(self) -> str:
-        """Return a new id for a record."""
-        return self._make_id()
+        """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
+        if self._pid != getpid():
+            self._pid, self._token, self._numbers = getpid(), _make_token(), itertools.count()
+        now = time_ns() // 1000
+        if now < self._last:
+            now = self._last
+        self._last = now
+        return _pack_id(now, next(self._numbers) & 0xFFFFFFFF)[1:].hex("-", -7) + self._token  # 14 digits, and 8
 
     def around(self) -> tuple[Any, Any]:
         """Return the session and the user of the block around; None where there is none."""
@@ -275,13 +289,14 @@ class Log:
             self._warned.add(what)
             _logger.warning("%s of a query cannot be recorded: %s", what, error)
 
-    def _hide(self, draft: Draft) -> None:
+    def _hide(self, draft: Draft, plain: bool) -> None:
         """Take out of a draft what must not be written."""
-        if draft.session is not None and (session := to_text(draft.session)):
-            draft.session = self._hash_session(session)
-        if draft.user is not None and (user := to_text(draft.user)):
-            draft.user = self._hash_user(user)
-        self._names.hide(draft)
+        session, user = draft.session, draft.user
+        if session is not None and (name := session if type(session) is str else to_text(session)):
+            draft.session = self._hash_session(name)
+        if user is not None and (name := user if type(user) is str else to_text(user)):
+            draft.user = self._hash_user(name)
+        self._names.hide(draft, plain=plain)
         if type(draft) is not QueryDraft:
             room = Room(LARGEST)
             if type(draft) is ShadowDraft:
@@ -319,15 +334,10 @@ class Log:
             return not query.endswith(_NOT_LOGGED)
         return self._choose(_to_text_or_none(session) or id)
 
-    def _make_id(self) -> str:
-        """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
-        if self._pid != os.getpid():
-            self._pid, self._token, self._numbers = os.getpid(), secrets.token_hex(8), itertools.count()
-        now = time_ns() // 1000
-        if now < self._last:
-            now = self._last
-        self._last = now
-        return f"{now:014x}-{next(self._numbers):08x}-{self._token}"
+
+def _make_token() -> str:
+    """Return the end of all ids of a process."""
+    return f"-{secrets.token_hex(8)}"
 
 
 def _find_ids(session: Any, user: Any) -> tuple[Any, Any]:

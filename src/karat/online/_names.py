@@ -14,16 +14,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from karat.online._drafts import Draft, EventDraft, QueryDraft
-from karat.online._hit_rows import to_text
+from karat.online._hit_rows import LONGEST_ID, are_ids, are_plain, to_text
 from karat.online._privacy import Redaction, hash_id
 from karat.online._records import LoggedHit
 from karat.online._shadow_records import MirroredAnswer, ShadowDraft
 
 LONGEST_LABEL = 100
-LONGEST_ID = 256
 _HIT_KEYS = ("id", "chunk", "document", "score", "channels", "span", "section")
 """What is read of a hit that is a mapping: its text, for one, is not written."""
 _ID_KEYS = ("id", "chunk", "document")
+_TEXTS = frozenset((str,))
+_MOST_PLAIN = 1024
 _TRACE = re.compile(r"[\w.:/-]{1,128}")
 
 
@@ -38,10 +39,11 @@ class Names:
     def __init__(self, redact: Redaction | None, key: bytes | None) -> None:
         self._redact, self._key = redact, key
         self._hide_known = lru_cache(1024)(self._hide_text)  # a host has few labels
-        self._hide_known_labels = lru_cache(1024, typed=True)(lambda *labels: tuple(map(self.hide_label, labels)))
+        self._plain: set[tuple[str, ...]] = set()
+        """Labels of queries that are written as they are."""
 
-    def hide(self, draft: Draft) -> None:
-        """Hide the names of a draft, which is changed."""
+    def hide(self, draft: Draft, *, plain: bool = False) -> None:
+        """Hide the names of a draft, which is changed. ``plain`` says that hits and channels have short ids only."""
         if type(draft) is EventDraft:
             draft.kind = self.hide_label(draft.kind)
             draft.query, draft.document = self.hide_id(draft.query), self.hide_id(draft.document)
@@ -53,33 +55,32 @@ class Names:
             draft.answers = self._hide_parts(control), self._hide_parts(treatment)
             return
         assert type(draft) is QueryDraft
-        self._hide_labels(draft)
+        labels = draft.intent, draft.mode, draft.tool, draft.system, draft.build, draft.index, draft.normaliser
+        try:
+            if labels not in self._plain:
+                self._hide_labels(draft, labels)
+        except TypeError:  # one that has no hash
+            self._hide_labels(draft, labels)
         if draft.trace:
             draft.trace = self.hide_trace(draft.trace)
-        if draft.build or draft.index or draft.normaliser:
-            draft.build, draft.index = self._hide_version(draft.build), self._hide_version(draft.index)
-            draft.normaliser = self._hide_version(draft.normaliser)
         if draft.flags:
             pairs = dict(draft.flags).items()
             draft.flags = {self.hide_trace(to_text(key)): self.hide_trace(to_text(value)) for key, value in pairs}
-        if draft.hits:
+        if draft.hits and not plain:
             draft.hits = self.hide_hits(draft.hits)
-        if draft.channels:
-            for ids in draft.channels.values():
-                if not _are_ids(ids):
-                    draft.channels = {to_text(name): self.hide_ids(own) for name, own in draft.channels.items()}
-                    break
+        if draft.channels and not plain:
+            draft.channels = {to_text(name): self.hide_ids(ids) for name, ids in draft.channels.items()}
         if draft.citations:
             draft.citations = self.hide_ids(draft.citations)
 
-    def _hide_labels(self, draft: QueryDraft) -> None:
-        if self._redact is None:
-            return
-        labels = draft.intent, draft.mode, draft.tool, draft.system
-        try:
-            draft.intent, draft.mode, draft.tool, draft.system = self._hide_known_labels(*labels)
-        except TypeError:  # one that has no hash
-            draft.intent, draft.mode, draft.tool, draft.system = map(self.hide_label, labels)
+    def _hide_labels(self, draft: QueryDraft, labels: tuple[Any, ...]) -> None:
+        """Hide the labels of a query; those that stay as they are need not be looked at again."""
+        hidden = (*map(self.hide_label, labels[:4]), *map(self._hide_version, labels[4:]))
+        draft.intent, draft.mode, draft.tool, draft.system, draft.build, draft.index, draft.normaliser = hidden
+        if hidden == labels and _TEXTS.issuperset(map(type, labels)):
+            if len(self._plain) >= _MOST_PLAIN:
+                self._plain.clear()
+            self._plain.add(labels)
 
     def _hide_parts(self, answer: MirroredAnswer | None) -> MirroredAnswer | None:
         """Return an answer with the ids of its parts as they may be written; its text is left to the log."""
@@ -104,11 +105,12 @@ class Names:
         """Return a label, redacted and no longer than labels are."""
         if value == "" or value is None or self._redact is None:
             return value
-        return self._hide_known(value if type(value) is str else to_text(value))
+        text = value if type(value) is str else to_text(value)
+        return self._hide_known(text[: 10 * LONGEST_LABEL])
 
     def _hide_text(self, text: str) -> str:
         assert self._redact is not None
-        return self._redact(text[: 10 * LONGEST_LABEL])[:LONGEST_LABEL]
+        return self._redact(text)[:LONGEST_LABEL]
 
     def _hide_version(self, value: Any) -> Any:
         """Return the name of a build, an index or a normaliser: a hash stays, though it looks like a key."""
@@ -129,15 +131,13 @@ class Names:
 
     def hide_ids(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return the ids of documents."""
-        return values if _are_ids(values) else [self.hide_id(value) for value in values]
+        return values if are_ids(values) else [self.hide_id(value) for value in values]
 
     def hide_hits(self, hits: Any) -> Any:
         """Return hits as :func:`karat.online._drafts.take_hits` gives them, with ids as they may be written."""
         if type(hits) is dict:
             return {self.hide_id(name): score for name, score in hits.items()}
-        # nearly always all are ids, or pairs of one and a score
-        names = [hit[0] if type(hit) is tuple and hit else hit for hit in hits]
-        return hits if _are_ids(names) else tuple(map(self._hide_hit, hits))
+        return hits if are_plain(hits) else tuple(map(self._hide_hit, hits))
 
     def _hide_hit(self, hit: Any) -> Any:
         kind = type(hit)
@@ -150,12 +150,3 @@ class Names:
             ids = self.hide_id(hit.document), self.hide_id(hit.chunk)
             return LoggedHit(ids[0], hit.rank, hit.score, hit.channels, hit.span, hit.section, ids[1])
         return self.hide_id(hit) if kind is str else hit
-
-
-def _are_ids(values: Sequence[Any]) -> bool:
-    """Return whether all values are short texts, without a call for each: all of them together nearly always are."""
-    try:
-        together = "".join(values)
-    except TypeError:  # one that is no text
-        return False
-    return len(together) <= LONGEST_ID or max(map(len, values)) <= LONGEST_ID

@@ -18,6 +18,7 @@ from karat.online._plain import Room, to_plain
 KEY_VARIABLE = "KARAT_ONLINE_KEY"
 _LEAST_KEY = 16
 _HASH_BYTES = 16
+_KNOWN_IDS, _LONGEST_KNOWN = 256, 256
 _LEAST_LONG, _MOST_LONG = 10**12, 10**19  # numbers of 13 to 19 digits
 
 
@@ -106,15 +107,25 @@ def hash_id(key: bytes, kind: str, id: str) -> str:
 
 
 def make_hasher(key: bytes, kind: str) -> Callable[[str], str]:
-    """Return a function that hashes ids of a kind, so that the work on the key is done once."""
-    keyed = blake2b(digest_size=_HASH_BYTES, key=key, person=kind.encode())
+    """Return a function that hashes ids of a kind, and remembers the last ones: a session asks more than once."""
+    return _Hashes(key, kind).__getitem__
 
-    def hash_one(id: str) -> str:
-        own = keyed.copy()
+
+class _Hashes(dict[str, str]):
+    """Keyed hashes by id; a look into a dict is what the host waits for."""
+
+    def __init__(self, key: bytes, kind: str) -> None:
+        self._keyed = blake2b(digest_size=_HASH_BYTES, key=key, person=kind.encode())  # the work on the key, once
+
+    def __missing__(self, id: str) -> str:
+        own = self._keyed.copy()
         own.update(id.encode("utf-8", "surrogatepass"))
-        return own.hexdigest()
-
-    return hash_one
+        digest = own.hexdigest()
+        if len(id) <= _LONGEST_KNOWN:
+            if len(self) >= _KNOWN_IDS:
+                self.clear()
+            self[id] = digest
+        return digest
 
 
 def make_sampler(rate: float) -> Callable[[str], bool]:

@@ -42,7 +42,7 @@ def _strip(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
 
 def forget_received(base: Path, ids: frozenset[tuple[str, str]]) -> int:
     """Remove the spans of sessions and users from the buffer of a log; return how many there were."""
-    buffer = open_span_buffer(base)
+    buffer = open_span_buffer(base, write=True, make=False)
     if buffer is None:
         return 0
     try:

@@ -158,6 +158,7 @@ if TYPE_CHECKING:
         ShownQuery,
     )
     from karat.schema._scores import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
+    from karat.schema._store import StoreCheck, StoreCopy, StoreMigration
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -359,6 +360,9 @@ __all__ = [
     "StartReport",
     "StartedFile",
     "Status",
+    "StoreCheck",
+    "StoreCopy",
+    "StoreMigration",
     "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",

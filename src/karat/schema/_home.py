@@ -43,6 +43,7 @@ _MODULES = {
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": """ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport
         VariantResult""",
+    "_store": "StoreCheck StoreCopy StoreMigration",
     "_systems": "SystemKind SystemListing",
     "_toolbox": "FusionSummary MeasureDefinition MeasureListing MeasureParameter StartReport StartedFile",
     "_trace": """FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit

@@ -3,6 +3,7 @@
 from karat.store._address import has_store, is_address, parse_address
 from karat.store._alerts import AlertTables
 from karat.store._database import Row
+from karat.store._moving import check_store, copy_store
 from karat.store._sessions import Keys, SessionTables
 from karat.store._span_buffer import WAITING, WRITING, WRITTEN, BufferedSpan, SpanBuffer, Waits, open_span_buffer
 from karat.store._store import Store, open_store
@@ -11,6 +12,6 @@ from karat.store._trials import TrialTables
 
 __all__ = [
     "INDEXED_PARTS", "PARTS", "WAITING", "WRITING", "WRITTEN", "AlertTables", "BufferedSpan", "Keys", "Row",
-    "SessionTables", "SpanBuffer", "Store", "TrialTables", "Waits", "has_store", "is_address", "open_span_buffer",
-    "open_store", "parse_address",
+    "SessionTables", "SpanBuffer", "Store", "TrialTables", "Waits", "check_store", "copy_store", "has_store",
+    "is_address", "open_span_buffer", "open_store", "parse_address",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ class Database(Protocol):
 
     place: str
     """What messages call it: the path of a file, or an address, which holds no secret."""
+    version: int
+    """How many steps its tables have taken: that of this karat, since others are refused."""
     hint: str
     """What stands behind ``queries`` where its index of origins has to be used."""
 
@@ -30,7 +32,11 @@ class Database(Protocol):
         ...
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects; only a part of them is in memory at once."""
+        """Yield the rows that a statement selects, which fit into memory."""
+        ...
+
+    def stream(self, statement: str, *values: Any) -> Iterator[Row]:
+        """Yield rows as they are needed: all queries of a year do not fit."""
         ...
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
@@ -54,6 +60,10 @@ class Database(Protocol):
 
     def compact(self) -> bool:
         """Rewrite the store without a byte of what was deleted; return False if a reader still has the old pages."""
+        ...
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
         ...
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _VERSION = FIRST + len(MIGRATIONS) - 1
+_BUSY, _READERS = 60_000, 500  # milliseconds to wait for another writer, and for readers, who may stay for long
 _PIECE = 2000  # rows that a reader holds at once
 _DAY = 86400
 _MARK, _ESCAPED = "\ufdd0", re.compile("\ufdd0(.)", re.DOTALL)
@@ -62,6 +63,9 @@ _SIZE = """
     select coalesce(sum(pg_relation_size(pg_class.oid)), 0)::bigint from pg_class
     join pg_namespace on pg_namespace.oid = relnamespace where nspname = $1
 """
+_COLUMNS = """
+    select attname from pg_attribute where attrelid = to_regclass(?) and attnum > 0 and not attisdropped order by attnum
+"""
 _NUMBERED = """
     select pg_get_serial_sequence($1, attname), attname from pg_attribute
     where attrelid = to_regclass($1) and attidentity != ''
@@ -72,6 +76,7 @@ class PostgresDatabase:
     """An open connection; see :class:`karat.store._database.Database`."""
 
     hint = ""
+    version = _VERSION
 
     def __init__(self, address: Address, connection: psycopg.Connection[Row]) -> None:
         self.place, self._address, self._connection = address.text, address, connection
@@ -109,18 +114,24 @@ class PostgresDatabase:
             return cursor.rowcount
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects; in a transaction they come in pieces."""
+        """Yield the rows that a statement selects, which fit into memory."""
+        with _explain(self._address):
+            cursor = self._connection.execute(_number(statement), [_adapt(value) for value in values])
+        return map(_restore, cursor)
+
+    def stream(self, statement: str, *values: Any) -> Iterator[Row]:
+        """Yield rows in pieces, which PostgreSQL does within a transaction."""
         import psycopg
 
-        adapted = [_adapt(value) for value in values]
-        with _explain(self._address):
-            if self._connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-                yield from map(_restore, self._connection.execute(_number(statement), adapted))
-                return
-            with psycopg.RawServerCursor(self._connection, f"rows_{next(self._names)}") as cursor:
-                cursor.itersize = _PIECE
-                cursor.execute(_number(statement), adapted)
-                yield from map(_restore, cursor)
+        name = f"rows_{next(self._names)}"
+        with (
+            _explain(self._address),
+            self._connection.transaction(),
+            psycopg.RawServerCursor(self._connection, name) as cursor,
+        ):
+            cursor.itersize = _PIECE
+            cursor.execute(_number(statement), [_adapt(value) for value in values])
+            yield from map(_restore, cursor)
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
@@ -131,6 +142,7 @@ class PostgresDatabase:
             with self._connection.transaction():
                 return self._insert(table, rows)
         except errors as error:
+            self._days.clear()  # their tables went with the rows
             if refused is None:
                 raise InputError(f"a record cannot be stored: {_first_line(error)}", source=self.place) from None
         added = 0
@@ -139,6 +151,7 @@ class PostgresDatabase:
                 with self._connection.transaction():
                     added += self._insert(table, [row])
             except errors as error:
+                self._days.clear()
                 refused[index] = _first_line(error)
         return added
 
@@ -191,10 +204,22 @@ class PostgresDatabase:
 
     def compact(self) -> bool:
         """Rewrite the tables without a byte of what was deleted; what PostgreSQL wrote elsewhere stays there."""
+        import psycopg
+
         with _explain(self._address):
-            for table in (*RECORDS, "judgments", "damages"):
-                self._connection.execute(f"vacuum (full) {table}")
+            self._connection.execute(f"set lock_timeout = {_READERS}")
+            try:
+                for table in (*RECORDS, "judgments", "damages"):
+                    self._connection.execute(f"vacuum (full) {table}")
+            except psycopg.errors.LockNotAvailable:
+                return False
+            finally:
+                self._connection.execute(f"set lock_timeout = {_BUSY}")
         return True
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
+        return [name for (name,) in self.rows(_COLUMNS, table)]
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Write rows of another store into a table as they are, numbers of rows included."""
@@ -211,7 +236,7 @@ def open_postgres(text: str, *, write: bool, make: bool) -> PostgresDatabase:
     """Open a store at an address. A reader sees it as it is now, as long as it is open."""
     address = parse_address(text)
     psycopg = require_package("psycopg", purpose="a store in PostgreSQL", extra="postgres")
-    options = f"-c search_path={address.schema},pg_temp -c lock_timeout=60s -c client_encoding=UTF8"
+    options = f"-c search_path={address.schema},pg_temp -c lock_timeout={_BUSY} -c client_encoding=UTF8"
     settings = {"connect_timeout": "10", "application_name": "karat"} | address.parameters
     with _explain(address):
         connection = psycopg.connect(
@@ -346,7 +371,7 @@ def _explain(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        hint = "connect by a role that may: docs/postgresql.md lists what each needs"
+        hint = "connect by a role that may: docs/store.md lists what each needs"
         raise InputError(f"the role may not do this: {_first_line(error)}", source=address.text, hint=hint) from None
     except psycopg.OperationalError as error:
         problem = f"cannot be used: {_first_line(error)}; what is in the journal stays there"

@@ -176,31 +176,39 @@ class SpanBuffer:
         return self._connection.execute(f"delete from spans where trace in ({traces})", (value,)).rowcount  # noqa: S608
 
 
-def open_span_buffer(base: Path, *, write: bool = False) -> SpanBuffer | None:
-    """Open the buffer of a log, whose name begins with ``base``; None if there is none and it is only to be read."""
+def open_span_buffer(base: Path, *, write: bool = False, make: bool = True) -> SpanBuffer | None:
+    """Open the buffer of a log, whose name begins with ``base``, for reading, or for writing.
+
+    Return None if there is none, and it is only to be read, or not to be made.
+    """
     path = base.with_name(f"{base.name}.spans")
     with explain(path):
-        if not write and not path.is_file():
+        if not (write and make) and not path.is_file():
             return None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        make_own(path, 0o600)
-        connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        if write:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make_own(path, 0o600)
+        address = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         try:
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma synchronous = normal")  # as the journal: it survives the process at once
-            connection.execute("pragma secure_delete = on")
-            ((version,),) = connection.execute("pragma user_version")
-            if version > _VERSION:
-                hint = "use the karat that wrote it, or a newer one"
-                raise InputError(
-                    f"is a buffer of version {version}, and this karat knows {_VERSION}", source=str(path), hint=hint
-                )
-            if version < _VERSION:
-                _make(connection)
+            _prepare(connection, path, write)
         except BaseException:
             connection.close()
             raise
     return SpanBuffer(path, connection)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
+    if write:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")  # as the journal: it survives the process at once
+        connection.execute("pragma secure_delete = on")
+    ((version,),) = connection.execute("pragma user_version")
+    if version > _VERSION:
+        problem = f"is a buffer of version {version}, and this karat knows {_VERSION}"
+        raise InputError(problem, source=str(path), hint="use the karat that wrote it, or a newer one")
+    if version < _VERSION and write:
+        _make(connection)
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -46,6 +46,7 @@ class SqliteDatabase:
     """An open file of SQLite; see :class:`karat.store._database.Database`."""
 
     hint = " indexed by queries_by_origin"
+    version = len(MIGRATIONS)
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.place, self._path, self._connection = str(path), path, connection
@@ -76,10 +77,12 @@ class SqliteDatabase:
         return self._connection.executemany(statement, rows).rowcount
 
     def rows(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows that a statement selects."""
+        """Yield the rows that a statement selects, as they are needed."""
         with explain(self._path):
             for row in self._connection.execute(statement, values):  # noqa: UP028 (it would close the cursor)
                 yield row
+
+    stream = rows
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
@@ -136,6 +139,10 @@ class SqliteDatabase:
             self._connection.execute(f"pragma busy_timeout = {_READERS}")
             ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
         return not busy
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table."""
+        return [name for _, name, *_ in self.rows(f"pragma table_info({table})")]
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Write rows of another store into a table as they are, numbers of rows included."""

@@ -30,6 +30,11 @@ class Store:
         """What messages call the store: the path of a file, or an address."""
         return self._database.place
 
+    @property
+    def version(self) -> int:
+        """How many steps the tables of the store have taken."""
+        return self._database.version
+
     def __enter__(self) -> Store:
         return self
 
@@ -64,24 +69,24 @@ class Store:
     ) -> Iterator[Row]:
         """Yield the rows of queries in the order of time; ``parts``, up to ``INDEXED_PARTS``, of all sessions only."""
         if parts is not None:
-            return self._rows(traffic_sql.QUERIES_OF_PARTS, *_span(since, until), parts)
+            return self._database.stream(traffic_sql.QUERIES_OF_PARTS, *_span(since, until), parts)
         if session is not None:
-            return self._rows(sql.SELECT_QUERIES_OF_SESSION, *_span(since, until), session)
-        return self._rows(sql.SELECT_QUERIES, *_span(since, until))
+            return self._database.stream(sql.SELECT_QUERIES_OF_SESSION, *_span(since, until), session)
+        return self._database.stream(sql.SELECT_QUERIES, *_span(since, until))
 
     def events(
         self, since: float | None, until: float | None, session: str | None = None, parts: int | None = None
     ) -> Iterator[Row]:
         """Yield the rows of events in the order of time; ``parts`` as for queries."""
         if parts is not None:
-            return self._rows(traffic_sql.EVENTS_OF_PARTS, *_span(since, until), parts)
+            return self._database.stream(traffic_sql.EVENTS_OF_PARTS, *_span(since, until), parts)
         if session is not None:
-            return self._rows(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
-        return self._rows(sql.SELECT_EVENTS, *_span(since, until))
+            return self._database.stream(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
+        return self._database.stream(sql.SELECT_EVENTS, *_span(since, until))
 
     def shadow_runs(self, feature: str, since: float | None = None, until: float | None = None) -> Iterator[Row]:
         """Yield the rows of the shadow runs of a feature in the order of time."""
-        return self._rows(sql.SELECT_SHADOW_RUNS, *_span(since, until), feature)
+        return self._database.stream(sql.SELECT_SHADOW_RUNS, *_span(since, until), feature)
 
     def shadow_ids(self, feature: str) -> set[str]:
         """Return the ids of the shadow runs of a feature."""
@@ -145,7 +150,7 @@ class Store:
 
     def latencies(self, since: float | None, until: float | None) -> Iterator[float]:
         """Yield the latencies of the queries of a span of time, in milliseconds, where they were measured."""
-        return (latency for (latency,) in self._rows(traffic_sql.LATENCIES, *_span(since, until)))
+        return (latency for (latency,) in self._database.stream(traffic_sql.LATENCIES, *_span(since, until)))
 
     def query_ids(self, column: str, value: str) -> list[str]:
         """Return the ids of the queries of a session or a user."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from karat.core import InputError, UsageError
 from karat.online import Log, check_health, forget, ingest
 from karat.online.receiving import Receiver, make_record_id
 from online.receiving.conftest import Read
@@ -353,3 +355,24 @@ def test_two_thousand_documents_of_a_channel_stay_within_a_record(receiver: Rece
     assert (len(query.hits), query.channels) == (1800, {})
     assert query.attributes["channels"] == "left out: too large"
     assert check_health(path).dropped == {}
+
+
+def test_looking_changes_nothing_and_a_newer_buffer_is_left_alone(path: Path) -> None:
+    """Health reads the buffer without writing to it; one of a later version is refused, by whom it would be changed."""
+    with Receiver(path, settle=0, keep_ids=True) as receiver:
+        receiver.accept(batch(*RAG))
+    buffer = path.with_name("karat.db.spans")
+    before = buffer.read_bytes()
+    assert check_health(path).received is not None
+    assert buffer.read_bytes() == before
+    with sqlite3.connect(buffer) as connection:
+        connection.execute("pragma user_version = 99")
+    connection.close()
+    with pytest.raises(InputError, match="a buffer of version 99"):
+        Receiver(path)
+
+
+def test_settings_without_sense_are_refused(path: Path) -> None:
+    """A trace cannot wait less for its first span than for its last."""
+    with pytest.raises(UsageError, match="patience"):
+        Receiver(path, settle=10, patience=1)

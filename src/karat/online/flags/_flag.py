@@ -42,6 +42,10 @@ class Flag:
     """What deals the units; the key, if it is empty. Flags with the same salt give the feature to the same units."""
     _steps: tuple[tuple[int, str], ...] = field(init=False, repr=False, compare=False)
     """For each variant the bucket below which it is chosen."""
+    _limit: int = field(init=False, repr=False, compare=False)
+    """The bucket below which the units get the feature."""
+    _dealer: str = field(init=False, repr=False, compare=False)
+    """The salt, or the key."""
 
     def __post_init__(self) -> None:
         _check_name("key", self.key)
@@ -53,6 +57,8 @@ class Flag:
         total = sum(self.variants.values())
         ends = (BUCKETS * weight / total for weight in accumulate(self.variants.values()))
         object.__setattr__(self, "_steps", tuple(zip(map(round, ends), self.variants, strict=True)))
+        object.__setattr__(self, "_limit", round(self.percent * (BUCKETS // 100)))  # 0.29 * 100 is a little below 29
+        object.__setattr__(self, "_dealer", self.salt or self.key)
         object.__setattr__(self, "variants", MappingProxyType(dict(self.variants)))
         object.__setattr__(self, "overrides", MappingProxyType(dict(self.overrides)))
 
@@ -62,17 +68,17 @@ class Flag:
             return CONTROL
         if unit in self.overrides:
             return self.overrides[unit]
-        salt = self.salt or self.key
-        if not _is_below(self.percent, salt, unit):
+        limit = self._limit
+        if limit < BUCKETS and (not limit or find_bucket(self._dealer, unit) >= limit):  # nothing to hash for nobody
             return CONTROL
         if len(self._steps) == 1:
             return self._steps[0][1]
-        bucket = find_bucket(f"{salt}/variant", unit)
+        bucket = find_bucket(f"{self._dealer}/variant", unit)
         return next(name for end, name in self._steps if bucket < end)
 
     def is_shadowed(self, unit: str) -> bool:
         """Return whether the calls of a unit also run with the feature in the shadow."""
-        return self.enabled and _is_below(self.shadow_percent, f"{self.salt or self.key}/shadow", unit)
+        return self.enabled and _is_below(self.shadow_percent, f"{self._dealer}/shadow", unit)
 
 
 def _is_below(percent: float, salt: str, unit: str) -> bool:

@@ -5,47 +5,52 @@ Austin Appleby, MurmurHash3_x86_32, public domain, 2011.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
 
 BUCKETS = 10_000
 """Units are dealt to so many buckets: a rollout has steps of 0.01 %."""
 _WORD = 0xFFFFFFFF
+_from_bytes = int.from_bytes
 
 
 def murmur3_32(data: bytes, seed: int = 0) -> int:
     """Return the hash of some bytes, a number of 32 bits.
 
+    A host waits when it sees a session for the first time, so that all words are mixed at once, as lanes of 64 bits in
+    one number, and a number times 2**32 + 1 stands there twice, so that one shift rotates it.
+
     >>> hex(murmur3_32(b"hello")), hex(murmur3_32(b"", 1))
     ('0x248bfa47', '0x514e28b7')
     """
-    size = len(data)
-    whole = size >> 2
-    state = seed
-    for word in _mix_words(data, whole) if whole else ():
-        state ^= word
-        state = (state << 13 | state >> 19) * 5 + 0xE6546B64 & _WORD  # what is beyond 32 bits only grows upwards
-    if size & 3:
-        word = int.from_bytes(data[whole << 2 :], "little") * 0xCC9E2D51 & _WORD
-        state ^= (word << 15 | word >> 17) * 0x1B873593 & _WORD
-    state ^= size
-    state = (state ^ state >> 16) * 0x85EBCA6B & _WORD
-    state = (state ^ state >> 13) * 0xC2B2AE35 & _WORD
+    size, state, tail = len(data), seed, 0
+    if size:
+        unpack, odd, even_words, low_halves, width = _find_lanes(size)
+        lanes = _from_bytes(data, "little")
+        lanes = (lanes & even_words | (lanes >> 32 & even_words) << odd) * 0xCC9E2D51 & low_halves
+        lanes = (lanes * 0x100000001 >> 17 & low_halves) * 0x1B873593 & low_halves
+        words = unpack((lanes | lanes >> odd - 32).to_bytes(width, "little"))
+        if size & 3:  # bytes that are no whole word are mixed, and not rotated in
+            words, tail = words[:-1], words[-1]
+        for word in words:  # what is beyond 32 bits only grows upwards
+            state = ((state ^ word) * 0x100000001 >> 19) * 5 + 0xE6546B64 & 0xFFFFFFFF
+    state ^= tail ^ size
+    state = (state ^ state >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    state = (state ^ state >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
     return state ^ state >> 16
 
 
-def _mix_words(data: bytes, count: int) -> tuple[int, ...]:
-    """Return the words of some bytes, each mixed: all at once, as lanes of 64 bits in one number."""
-    words, lanes, low_halves = _find_lanes(count)
-    mixed = int.from_bytes(lanes.pack(*words.unpack_from(data)), "little") * 0xCC9E2D51 & low_halves
-    mixed = ((mixed << 15 | mixed >> 17) & low_halves) * 0x1B873593 & low_halves
-    return lanes.unpack(mixed.to_bytes(lanes.size, "little"))
-
-
 @lru_cache(maxsize=256)
-def _find_lanes(count: int) -> tuple[Struct, Struct, int]:
-    """Return what reads words, what reads and writes lanes, and a number whose bits are the low halves of all lanes."""
-    return Struct(f"<{count}I"), Struct(f"<{count}Q"), sum(_WORD << 64 * lane for lane in range(count))
+def _find_lanes(size: int) -> tuple[Callable[[bytes], tuple[int, ...]], int, int, int, int]:
+    """Return what reads the words of so many bytes, and how they are lanes: words 0, 2, 4, ... first, then 1, 3, 5, ...
+
+    That is where the odd ones begin, in bits, the even words as bits, the low halves of all lanes, and their bytes.
+    """
+    count = size + 3 >> 2
+    half = count + 1 >> 1
+    even_words = sum(_WORD << 64 * lane for lane in range(half))
+    return Struct(f"<{count}I").unpack_from, 64 * half, even_words, even_words << 64 * half | even_words, 16 * half
 
 
 @lru_cache(maxsize=8192)  # one session is looked up again and again

@@ -1,0 +1,70 @@
+"""Runs tests of the online half a second time with PostgreSQL in place of each file of SQLite.
+
+All that asks the store by SQL is then asked of both. A test that looks into the file itself is of SQLite alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from karat.store import _sqlite
+from postgres import make_address
+
+MODULES = {
+    "feedback/test_harvest.py",
+    "feedback/test_report.py",
+    "feedback/test_trial_logs.py",
+    "monitoring/test_canary.py",
+    "monitoring/test_watch.py",
+    "monitoring/test_webhook.py",
+    "online/test_exchange.py",
+    "online/test_flag_changes.py",
+    "online/test_forget.py",
+    "online/test_origins.py",
+    "online/test_runs.py",
+    "online/test_shadow_records.py",
+    "online/test_shadow_report.py",
+    "online/test_trials.py",
+    "store/test_store.py",
+    "store/test_traffic.py",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Ask for both databases."""
+    path = metafunc.definition.path
+    if f"{path.parent.name}/{path.name}" not in MODULES or metafunc.definition.get_closest_marker("sqlite"):
+        return
+    metafunc.parametrize("dialect", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def dialect(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Put a schema of PostgreSQL in the place of each file."""
+    name = getattr(request, "param", "sqlite")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        if name == "postgresql":
+            _replace(monkeypatch)
+        yield name
+
+
+def _replace(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses: dict[Path, str] = {}
+
+    def open_other(path: str | os.PathLike[str], *, write: bool, make: bool) -> object:
+        from karat.store._postgres import open_postgres
+
+        place = Path(path).absolute()
+        if not (write and make) and not place.exists():
+            return open_sqlite(path, write=write, make=make)  # says that it is not there
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+        address = addresses.setdefault(place, make_address())
+        return open_postgres(address, write=write, make=make)
+
+    open_sqlite = _sqlite.open_sqlite
+    monkeypatch.setattr(_sqlite, "open_sqlite", open_other)
