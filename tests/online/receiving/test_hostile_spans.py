@@ -135,16 +135,17 @@ def _is_cut_off(connection: socket.socket, drip: bytes) -> bool:
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("headers", "body"),
     [
-        b"Content-Length: 2\r\nContent-Length: 5\r\n",
-        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+        (b"Content-Length: 2\r\nContent-Length: 5\r\n", b"{}"),
+        (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", b"2\r\n{}\r\n0\r\n\r\n"),
+        (b"Transfer-Encoding: chunked\r\n", b"0x2\r\n{}\r\n0\r\n\r\n"),
     ],
 )
-def test_two_lengths_are_none(server: Server, headers: bytes) -> None:
+def test_two_lengths_are_none(server: Server, headers: bytes, body: bytes) -> None:
     """A proxy before the receiver may believe the other one."""
     with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=30) as connection:
-        connection.sendall(HEAD + headers + b"\r\n2\r\n{}\r\n0\r\n\r\n")
+        connection.sendall(HEAD + headers + b"\r\n" + body)
         assert connection.recv(100).split(b" ")[1] == b"400"
 
 
@@ -191,7 +192,7 @@ def test_a_full_buffer_takes_no_more(receiver: Receiver, monkeypatch: pytest.Mon
 def test_a_query_of_many_channels_is_not_lost(receiver: Receiver, read: Read, path: Path) -> None:
     """Each of 200 documents is in 400 channels with long names: which ones is left out, and the query is there."""
     found = [(f"d{n}", 1.0) for n in range(200)]
-    spans = [retriever(n, "a", found, name=f"{n}{'x' * 80}", parent=1, times=(2, 900)) for n in range(2, 402)]
+    spans = [retriever(n, "a", found, name=f"{'long name ' * 8}{n}", parent=1, times=(2, 900)) for n in range(2, 402)]
     receiver.accept(batch(chain(1), *spans))
     receiver.settle()
     (query,), _ = read()
