@@ -17,7 +17,7 @@ _MODULES = {
     "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
     "_experiment": (
-        "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
+        "ExperimentDiff ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
     ),
     "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
     "_golden": """AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange
@@ -43,7 +43,6 @@ _MODULES = {
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": """ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport
         VariantResult""",
-    "_store": "StoreCheck StoreCopy StoreMigration",
     "_systems": "SystemKind SystemListing",
     "_toolbox": "FusionSummary MeasureDefinition MeasureListing MeasureParameter StartReport StartedFile",
     "_trace": """FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit
