@@ -16,9 +16,7 @@ _MODULES = {
         MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure""",
     "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
-    "_experiment": (
-        "ExperimentDiff ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
-    ),
+    "_experiment": ("ExperimentDiff ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"),
     "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
     "_golden": """AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
