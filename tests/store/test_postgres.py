@@ -218,6 +218,31 @@ def test_rows_come_in_pieces(address: str) -> None:
         assert sum(1 for _ in rows) == 4999
 
 
+@pytest.mark.parametrize("write", [False, True])
+def test_streams_end_in_any_order(address: str, write: bool) -> None:
+    """A report reads queries and events side by side, and the last event may come after the last query."""
+    with open_store(address, write=True) as store, store.transaction():
+        store.add_queries([(f"q{number}", *QUERY[1:]) for number in range(2500)])
+        store.add_events([(f"e{number}", *EVENT[1:]) for number in range(2500)])
+    with open_store(address, write=write) as store:
+        queries, events = store.queries(None, None), store.events(None, None)
+        first = next(events)
+        assert len(list(queries)) == 2500
+        assert len({first[0], *(row[0] for row in events)}) == 2500
+        queries, events = store.queries(None, None), store.events(None, None)
+        assert next(queries)
+        assert next(events)
+        del queries  # one that is not read to its end
+        assert len(list(events)) == 2499
+        failing = store._database.stream("select 1 / (5 - number) from generate_series(1, 9) as number")
+        queries = store.queries(None, None)
+        assert next(queries)
+        with pytest.raises(SystemFailed, match="division by zero"):
+            list(failing)
+        del queries
+        assert len(list(store.queries(None, None))) == 2500
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_texts_of_any_kind_come_back(address: str, seed: int) -> None:
     """NUL, which PostgreSQL has not, the mark that stands for it, quotes, tabs, backslashes and ends of lines."""
