@@ -30,7 +30,8 @@ ELSEWHERE = {
     "_prompts": "reads a file of karat itself",
     "_reply_file": "lets SQLite open a file that was opened before",
     "_vector_file": "lets SQLite open a file that was opened before",
-    "_store": "lets SQLite open a file that was opened before",
+    "_span_buffer": "lets SQLite open a file that was opened before",
+    "_receiving": "makes a lock in the folder of the journal",
     "_replay": "opens a log, whose files have modules of their own",
     "_segment": "makes a file with a name of its own in the folder of the journal",
     "_ingest": "reads what karat wrote into the folder of the journal",
@@ -38,7 +39,7 @@ ELSEWHERE = {
     "_health": "reads what karat wrote into the folder of the journal",
     "_privacy": "makes the file of a key, which must not be there",
     "_mlflow": "lets SQLite open the store of MLflow",
-    "_sqlite": "lets SQLite read the database that a table names",
+    "_sqlite": "lets SQLite open a store, or the database that a table names",
     "_table": "closes standard output",
     "_tantivy": "lets tantivy read the index that a table names",
 }

@@ -91,7 +91,9 @@ def test_a_copy_there_and_back_is_the_same(address: str, tmp_path: Path) -> None
         done = check_store(place)
         assert (done.rows, done.problems) == (counts, ())
     with open_store(address, write=True) as store, store.transaction():
-        assert store.add_queries([QUERY, ("new", *QUERY[1:])]) == 1
+        new: set[str] = set()
+        assert store.add_queries([QUERY, ("new", *QUERY[1:]), ("new", *QUERY[1:])], None, new) == 1
+        assert new == {"new"}
         assert store.sessions_by_arrival.last_keys()[0] > 3
         assert store.trials.add(("other", 3.0, -3.0, 100, 0.03, "{}", 5.0))
 
@@ -229,6 +231,31 @@ def test_rows_come_in_pieces(address: str) -> None:
         assert next(rows)[0] == "q00000"
         assert reader.summary("queries")[0] == 5000
         assert sum(1 for _ in rows) == 4999
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_streams_end_in_any_order(address: str, write: bool) -> None:
+    """A report reads queries and events side by side, and the last event may come after the last query."""
+    with open_store(address, write=True) as store, store.transaction():
+        store.add_queries([(f"q{number}", *QUERY[1:]) for number in range(2500)])
+        store.add_events([(f"e{number}", *EVENT[1:]) for number in range(2500)])
+    with open_store(address, write=write) as store:
+        queries, events = store.queries(None, None), store.events(None, None)
+        first = next(events)
+        assert len(list(queries)) == 2500
+        assert len({first[0], *(row[0] for row in events)}) == 2500
+        queries, events = store.queries(None, None), store.events(None, None)
+        assert next(queries)
+        assert next(events)
+        del queries  # one that is not read to its end
+        assert len(list(events)) == 2499
+        failing = store._database.stream("select 1 / (5 - number) from generate_series(1, 9) as number")
+        queries = store.queries(None, None)
+        assert next(queries)
+        with pytest.raises(SystemFailed, match="division by zero"):
+            list(failing)
+        del queries
+        assert len(list(store.queries(None, None))) == 2500
 
 
 @pytest.mark.parametrize("seed", range(3))

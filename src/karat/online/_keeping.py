@@ -8,7 +8,7 @@ from karat import store as stores
 from karat.core import InputError
 from karat.online._paths import find_paths
 from karat.online._segment import SUFFIX
-from karat.schema import StoreCheck, StoreCopy, StoreMigration
+from karat.schema.store import StoreCheck, StoreCopy, StoreMigration
 
 
 def migrate_store(path: str | os.PathLike[str]) -> StoreMigration:

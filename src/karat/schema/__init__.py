@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     )
     from karat.schema._experiment import (
         ExperimentDiff,
-        ExperimentEntry,
         ExperimentLog,
         ResultDifference,
         SweepEntry,
@@ -158,7 +157,6 @@ if TYPE_CHECKING:
         ShownQuery,
     )
     from karat.schema._scores import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
-    from karat.schema._store import StoreCheck, StoreCopy, StoreMigration
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -230,7 +228,6 @@ __all__ = [
     "ExpectedPassage",
     "ExpectedRow",
     "ExperimentDiff",
-    "ExperimentEntry",
     "ExperimentLog",
     "ExplainDocument",
     "ExplainedQuery",
@@ -360,9 +357,6 @@ __all__ = [
     "StartReport",
     "StartedFile",
     "Status",
-    "StoreCheck",
-    "StoreCopy",
-    "StoreMigration",
     "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",

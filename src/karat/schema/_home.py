@@ -16,9 +16,7 @@ _MODULES = {
         MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure""",
     "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
-    "_experiment": (
-        "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
-    ),
+    "_experiment": ("ExperimentDiff ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"),
     "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
     "_golden": """AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange
         GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
@@ -43,7 +41,6 @@ _MODULES = {
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": """ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport
         VariantResult""",
-    "_store": "StoreCheck StoreCopy StoreMigration",
     "_systems": "SystemKind SystemListing",
     "_toolbox": "FusionSummary MeasureDefinition MeasureListing MeasureParameter StartReport StartedFile",
     "_trace": """FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit

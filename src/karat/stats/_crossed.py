@@ -28,8 +28,8 @@ def crossed_variance(
     array = finite(values, "values")
     residuals = array - array.mean()
     kinds = [cluster_codes(labels, len(array)) for labels in (first, second, list(zip(first, second, strict=True)))]
-    one, other, both = (_add_squares(residuals, *kind, correct=correct) for kind in kinds)
-    return max(one + other - both, one, other) / len(array) ** 2
+    by_first, by_second, both = (_add_squares(residuals, *kind, correct=correct) for kind in kinds)
+    return max(by_first + by_second - both, by_first, by_second) / len(array) ** 2
 
 
 def _add_squares(residuals: NDArray[np.float64], codes: NDArray[np.intp], count: int, *, correct: bool) -> float:

@@ -45,7 +45,7 @@ def _insert(table: str) -> str:
             on conflict (hour) do update set {traffic.ADD_EVENTS}
         """,
     }.get(table)
-    return f"{added}{f', counted as ({counted})' if counted else ''} select count(*) from added"
+    return f"{added}{f', counted as ({counted})' if counted else ''} select id from added"
 
 
 def _make_new(table: str) -> str:
@@ -54,7 +54,7 @@ def _make_new(table: str) -> str:
 
 
 _INSERT = {table: _insert(table) for table in RECORDS}
-"""Adds what is in a table of new rows, counts what was not there yet, and returns how many those were."""
+"""Adds what is in a table of new rows, counts what was not there yet, and returns the ids of those."""
 _PARTITIONS = """
     select relname from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = to_regclass($1)
     and relname ~ '_[0-9]{8}$' and relname < $1 || '_' || $2 order by relname
@@ -81,6 +81,7 @@ class PostgresDatabase:
     def __init__(self, address: Address, connection: psycopg.Connection[Row]) -> None:
         self.place, self._address, self._connection = address.text, address, connection
         self._names = count(1)
+        self._streams, self._reading = 0, connection.transaction()
         self._days: set[tuple[str, int]] = set()
 
     def close(self) -> None:
@@ -124,23 +125,38 @@ class PostgresDatabase:
         import psycopg
 
         name = f"rows_{next(self._names)}"
-        with (
-            _explain(self._address),
-            self._connection.transaction(),
-            psycopg.RawServerCursor(self._connection, name) as cursor,
-        ):
+        with _explain(self._address), self._read(), psycopg.RawServerCursor(self._connection, name) as cursor:
             cursor.itersize = _PIECE
             cursor.execute(_number(statement), [_adapt(value) for value in values])
             yield from map(_restore, cursor)
 
-    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """Share one transaction among all streams that are open: they end in any order, and transactions do not."""
+        if not self._streams:
+            self._reading = self._connection.transaction()
+            self._reading.__enter__()
+        self._streams += 1
+        try:
+            yield
+        except BaseException as error:
+            self._end_reading(error)
+            raise
+        self._end_reading(None)
+
+    def _end_reading(self, error: BaseException | None) -> None:
+        self._streams -= 1
+        if not self._streams:
+            self._reading.__exit__(type(error) if error else None, error, None)
+
+    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None, new: set[str] | None = None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
         if not rows:
             return 0
         errors = _list_refusals()
         try:
             with self._connection.transaction():
-                return self._insert(table, rows)
+                return self._insert(table, rows, new)
         except errors as error:
             self._days.clear()  # their tables went with the rows
             if refused is None:
@@ -149,21 +165,22 @@ class PostgresDatabase:
         for index, row in enumerate(rows):
             try:
                 with self._connection.transaction():
-                    added += self._insert(table, [row])
+                    added += self._insert(table, [row], new)
             except errors as error:
                 self._days.clear()
                 refused[index] = _first_line(error)
         return added
 
-    def _insert(self, table: str, rows: Sequence[Row]) -> int:
+    def _insert(self, table: str, rows: Sequence[Row], new: set[str] | None) -> int:
         self._make_partitions(table, rows)
         self._connection.execute(_make_new(table))
         self._connection.execute(f"delete from new_{table}")
         once = {row[0]: row for row in reversed(rows)}  # of rows with the same id the first counts
         self._copy(f"new_{table}", RECORDS[table], [row for row in rows if once.pop(row[0], None) is not None])
-        result = self._connection.execute(_INSERT[table]).fetchone()
-        assert result is not None
-        return int(result[0])
+        ids = [name for (name,) in map(_restore, self._connection.execute(_INSERT[table]))]
+        if new is not None:
+            new.update(ids)
+        return len(ids)
 
     def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         statement = f"copy {table} ({', '.join(columns)}) from stdin"

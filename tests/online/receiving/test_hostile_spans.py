@@ -259,9 +259,7 @@ def test_a_user_is_forgotten_with_sessions_that_only_wait(path: Path) -> None:
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_spans_without_times_are_imported_once(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spans_without_times_are_imported_once(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have the time of the first import; PostgreSQL would take the same id with another time."""
     monkeypatch.setenv("KARAT_ONLINE_FOLDER", os.fspath(tmp_path))
     store: Any = tmp_path / "karat.db" if database == "sqlite" else make_address()

@@ -45,8 +45,8 @@ def import_files(
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
     kinds = {os.fspath(file): _find_kind(file, kind) for file in files}
-    logs = [name for name, found in kinds.items() if found == _UBI]
-    traces = [read_span_file(read_bytes(name), name) for name, found in kinds.items() if found != _UBI]
+    logs = [name for name, detected in kinds.items() if detected == _UBI]
+    traces = [read_span_file(read_bytes(name), name) for name, detected in kinds.items() if detected != _UBI]
     done = OnlineImport(queries=0, events=0, repeated=0)
     if traces:
         done = _import_spans(path, traces, redact=redact, keep_ids=keep_ids, key=key)
@@ -65,13 +65,13 @@ def _find_kind(file: str | os.PathLike[str], kind: str | None) -> str:
     if Path(file).is_dir() or kind == _UBI:
         return _UBI
     name = os.fspath(file)
-    found = find_file_kind(read_bytes(file), name)
-    if kind is None and not found:
+    detected = find_file_kind(read_bytes(file), name)
+    if kind is None and not detected:
         known = "UBI, OTLP as JSON, or an export of Phoenix, Langfuse or MLflow"
         raise InputError(f"is none of what can be imported: {known}", source=name, hint="say which by --from")
-    if kind is not None and found not in ("", kind):
-        raise InputError(f"is {found}, and not {kind}", source=name, hint=f"use --from {found}, or leave it out")
-    return kind or found
+    if kind is not None and detected not in ("", kind):
+        raise InputError(f"is {detected}, and not {kind}", source=name, hint=f"use --from {detected}, or leave it out")
+    return kind or detected
 
 
 def _import_spans(

@@ -216,7 +216,7 @@ class _Joining:
             self._last = group.start, draft.id, draft.hits
 
     def add_answer(self, texts: Iterable[_Part], groups: Sequence[_Group], last: BufferedSpan | None) -> None:
-        """Give the last answer to the query before it; if that is written already, an event says it."""
+        """Add the last answer to the query before it; if that is written already, an event says it."""
         answers = sorted(texts, key=lambda part: (part.row.kind == ANSWER, part.row.end))
         if not answers:
             return

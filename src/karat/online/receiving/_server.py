@@ -121,7 +121,7 @@ class Server(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RD)
 
     def handle_error(self, *_: Any) -> None:
-        """Say nothing of a sender that went away; anything else is a mistake of ours."""
+        """Ignore a sender that went away; anything else is a mistake of ours."""
         import sys
 
         if not isinstance(sys.exception(), OSError):
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing: what is refused is counted."""
+        """Print nothing: what is refused is counted."""
 
     def handle_one_request(self) -> None:
         """Answer a request, whose head has to come in time."""
@@ -273,9 +273,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse_method(self) -> None:
         self.close_connection = True
         try:
-            found = self._check() in PATHS
+            known = self._check() in PATHS
             refusal = (
-                BadRequest(405, "method", "send POST", {"Allow": "POST"}) if found else BadRequest(404, "path", "")
+                BadRequest(405, "method", "send POST", {"Allow": "POST"}) if known else BadRequest(404, "path", "")
             )
         except BadRequest as other:
             refusal = other
