@@ -1,4 +1,4 @@
-"""Senders that mean harm: bombs, endless requests, numbers without end, secrets in addresses; and what forgetting left."""
+"""Senders that mean harm: bombs, endless requests, numbers without end, secrets in addresses; and forgetting."""
 
 from __future__ import annotations
 
