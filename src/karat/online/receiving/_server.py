@@ -107,7 +107,7 @@ class Server(ThreadingHTTPServer):
             self._slots.release()
 
     def expect(self, connection: socket.socket, seconds: float) -> None:
-        """Say within how many seconds a connection has to have sent what comes next."""
+        """Set within how many seconds a connection has to have sent what comes next."""
         with self._lock:
             self._open[connection] = time.monotonic() + seconds
 
