@@ -74,7 +74,7 @@ def command(folder: str, **options: Any) -> None:
     run = _read_run(project, options["run_file"], options["k"]) if saved is None else saved.run
     keep = {"bounds": options["bounds"], "cache": not options["no_cache"]}
     evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
-    sending = None if saved is None else send_telemetry(project, evaluation, saved.path.stem)
+    sending = None if saved is None else send_telemetry(project, evaluation, saved.path.stem, saved.calls)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_returned(project.golden, evaluation))
