@@ -394,3 +394,29 @@ def test_a_run_has_the_same_trace_whenever_it_is_sent() -> None:
     roots = [span.trace_id for span in other.spans if span.name == "evaluator.EvaluateDataset"]
     assert roots[0] == roots[1]
     assert len(set(roots)) == 4
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://u:secret/7@collector",
+        "http://u:secret@collector:99999",
+        "http://u:secret@[::1",
+        "http://u:secret@\u2100.org",
+        "ftp://u:secret@collector",
+        "u:secret@collector:4318",
+    ],
+)
+def test_an_endpoint_that_is_no_url_is_not_repeated(url: str) -> None:
+    """What is wrong with it is told without a part of it: nobody knows where its password ends."""
+    destination = find_destination(TelemetryConfig(), {"OTEL_EXPORTER_OTLP_ENDPOINT": url})
+    assert destination is not None
+    assert "is no URL of HTTP" in destination.problem
+    assert "secret" not in destination.problem
+
+
+def test_an_endpoint_may_have_a_login() -> None:
+    """A password whose signs are written as URLs have them."""
+    destination = find_destination(TelemetryConfig(), {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://u:p%2F%40@[::1]:4318"})
+    assert destination is not None
+    assert destination.problem == ""

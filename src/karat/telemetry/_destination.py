@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from karat.config import TelemetryConfig
 
@@ -46,7 +47,7 @@ def find_destination(config: TelemetryConfig, environ: Mapping[str, str] | None 
         prefix=config.prefix,
         content=config.content or variables.get(_CONTENT, "").strip().lower() in _YES,
         timeout=config.timeout,
-        problem=_find_problem(variables),
+        problem=_find_problem(variables) or _find_bad_url(urls),
     )
 
 
@@ -63,4 +64,17 @@ def _find_problem(variables: Mapping[str, str]) -> str:
     protocol = variables.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
     if protocol not in ("http/protobuf", ""):
         return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and karat sends http/protobuf only"
+    return ""
+
+
+def _find_bad_url(urls: Mapping[str, str]) -> str:
+    """Return what is wrong with a URL, without a part of it: a password may be anywhere in it."""
+    for signal, url in urls.items():
+        try:
+            parts = urlsplit(url)
+            is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_right = False
+        if not is_right or "@" in f"{parts.path}{parts.query}{parts.fragment}":
+            return f"the endpoint for {signal} is no URL of HTTP; a / or @ in a password is written as %2F or %40"
     return ""
