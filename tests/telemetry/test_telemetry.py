@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from in_process import run_karat
 from karat.config import Settings, TelemetryConfig, read_config
 from karat.core import InputError, Origin
@@ -235,6 +236,15 @@ def test_the_environment_wins_over_karat_toml_and_grpc_is_refused(tmp_path: Path
     assert other is not None
     assert other.urls["logs"] == "http://env:1/v1/logs"
     assert "karat sends http/protobuf only" in send_run(RUN, other).finish()
+
+
+@each("variable", ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"])
+def test_an_endpoint_without_http_is_refused_by_name(variable: str) -> None:
+    """OpenTelemetry's exporter for gRPC takes host and port alone; what is refused may hold a password."""
+    destination = find_destination(TelemetryConfig(), {variable: "me:s3cret@127.0.0.1:4318"})
+    assert destination is not None
+    note = send_run(RUN, destination).finish()
+    assert note == f"telemetry: {variable} does not begin with http:// or https://; the run itself is complete"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def find_destination(config: TelemetryConfig, environ: Mapping[str, str] | None 
         prefix=config.prefix,
         content=config.content or variables.get(_CONTENT, "").strip().lower() in _YES,
         timeout=config.timeout,
-        problem=_find_problem(variables),
+        problem=_find_problem(urls, variables),
     )
 
 
@@ -59,8 +59,12 @@ def _find_url(signal: str, configured: str, variables: Mapping[str, str]) -> str
     return own or (f"{base.rstrip('/')}/v1/{signal}" if base else "")
 
 
-def _find_problem(variables: Mapping[str, str]) -> str:
+def _find_problem(urls: Mapping[str, str], variables: Mapping[str, str]) -> str:
     protocol = variables.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
     if protocol not in ("http/protobuf", ""):
         return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and karat sends http/protobuf only"
+    for signal, url in urls.items():
+        if not url.lower().startswith(("http://", "https://")):  # it may hold a password, and is not shown
+            own = f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT"
+            return f"{own if variables.get(own, '').strip() else _BASE} does not begin with http:// or https://"
     return ""
