@@ -91,7 +91,9 @@ def test_a_copy_there_and_back_is_the_same(address: str, tmp_path: Path) -> None
         done = check_store(place)
         assert (done.rows, done.problems) == (counts, ())
     with open_store(address, write=True) as store, store.transaction():
-        assert store.add_queries([QUERY, ("new", *QUERY[1:])]) == 1
+        new: set[str] = set()
+        assert store.add_queries([QUERY, ("new", *QUERY[1:]), ("new", *QUERY[1:])], None, new) == 1
+        assert new == {"new"}
         assert store.sessions_by_arrival.last_keys()[0] > 3
         assert store.trials.add(("other", 3.0, -3.0, 100, 0.03, "{}", 5.0))
 

@@ -67,7 +67,9 @@ def test_rows_come_back_in_the_order_of_time(path: Path) -> None:
     """Once each, however often they are added; since is included and until is not."""
     with open_store(path, write=True) as store:
         with store.transaction():
-            assert store.add_queries([QUERY, ("q0", *QUERY[1:])]) == 1
+            new: set[str] = set()
+            assert store.add_queries([QUERY, ("q0", *QUERY[1:]), ("q0", *QUERY[1:])], None, new) == 1
+            assert new == {"q0"}
         assert [row[0] for row in store.queries(None, None, None)] == ["q0", "q1"]
         assert list(store.queries(5.25, 5.26, None)) == [("q0", *QUERY[1:]), QUERY]
         assert list(store.queries(None, 5.25, None)) == []

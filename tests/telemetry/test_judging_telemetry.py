@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +44,11 @@ def clear(sink: Sink) -> None:
 
 def read_json(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return dict(json.loads(capsys.readouterr().out))
+
+
+def start_karat(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "karat", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def points(sink: Sink, name: str) -> list[Any]:
@@ -169,6 +178,71 @@ def test_calls_that_fail_have_their_error(folder: Path, sink: Sink, capsys: pyte
     unknown = [point for point in points(sink, "gen_ai.client.inference.usage.input_tokens") if not point.as_int]
     assert [attributes(point)["gen_ai.token.modality"] for point in unknown] == ["unknown"]
     assert "karat.evaluation_mean" not in sink.metrics
+    capsys.readouterr()
+
+
+def check_failed(sink: Sink, run: str, kind: str, calls: int) -> None:
+    """What a collector gets of judging that failed: its calls and the error, no judgment and no gauge."""
+    (root,) = [span for span in sink.spans if span.name == "karat judge run"]
+    assert (root.status.code, attributes(root)["error.type"]) == (2, kind)
+    assert attributes(root).keys() == {"karat.run.id", "karat.golden", "karat.calls", "error.type"}
+    assert attributes(root)["karat.run.id"] == run
+    sent = [span for span in sink.spans if span.name == "chat m"]
+    assert len(sent) == attributes(root)["karat.calls"] == calls
+    assert {span.parent_span_id for span in sent} == {root.span_id}
+    assert {link.trace_id for span in sent for link in span.links} != set()
+    assert sink.logs == []
+    assert sum(point.count for point in points(sink, "gen_ai.client.inference.duration")) == calls
+    assert "karat.evaluation_mean" not in sink.metrics
+
+
+def test_judging_that_fails_half_way_sends_what_was_asked(
+    folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key is refused from the third request on: a probe, two good calls and a failed one; then all is well."""
+    with serve(lambda request: Failure(401, b"no key") if request.number == 3 else obey(request)) as server:
+        configure(folder, name_model(server, "concurrency = 1\nretries = 0\n"), gate=PATIENT)
+        assert main(["eval", "."]) == 0
+        (run,) = (folder / "runs").glob("*.jsonl")
+        clear(sink)
+        assert main(["judge", ".", "-j", "faithfulness"]) == 3
+        check_failed(sink, run.stem, "NotAService", 4)
+        failed = [attributes(span) for span in sink.spans if span.name == "chat m" and span.status.code == 2]
+        assert [(own["error.type"], own["query_id"]) for own in failed] == [("NotAService", "q1")]
+        clear(sink)
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+        assert len(points(sink, "karat.evaluation_mean")) == 1
+        clear(sink)
+        configure(folder, "url = 'http://127.0.0.1:9/v1'\n", gate=PATIENT)
+        assert main(["judge", ".", "-j", "faithfulness"]) == 2  # before anybody was asked
+        assert sink.got == {path: [] for path in sink.got}
+    capsys.readouterr()
+
+
+@pytest.mark.slow(3)
+def test_judging_that_is_interrupted_sends_what_was_asked(
+    folder: Path, sink: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SIGINT while the third request waits: a probe and two calls are over."""
+    processes: list[subprocess.Popen[bytes]] = []
+    sink.heard["/v1/metrics"] = threading.Event()
+
+    def interrupt(request: Request) -> Any:
+        if request.number == 3:
+            processes[0].send_signal(signal.SIGINT)
+            assert sink.heard["/v1/metrics"].wait(60)
+        return obey(request)
+
+    with serve(interrupt) as server:
+        configure(folder, name_model(server, "concurrency = 1\n"), gate=PATIENT)
+        assert main(["eval", "."]) == 0
+        (run,) = (folder / "runs").glob("*.jsonl")
+        clear(sink)
+        sink.heard["/v1/metrics"].clear()
+        processes.append(start_karat("judge", ".", "-j", "faithfulness"))
+        _, err = processes[0].communicate(timeout=600)
+        assert (processes[0].returncode, b"Traceback" in err) == (130, False)
+        check_failed(sink, run.stem, "KeyboardInterrupt", 3)
     capsys.readouterr()
 
 

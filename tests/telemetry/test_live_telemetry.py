@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from karat import online
 from karat.config import TelemetryConfig
 from karat.core import InputError, UsageError
 from karat.online import LoggedQuery
+from karat.online._segment import HEADER, read_frames
 from karat.online._stored import query_row
+from karat.online.receiving import receive
 from karat.telemetry import Destination, LiveQuery, LiveSending
 from telemetry.misbehaving import WAYS, misbehaving
 from telemetry.sink import Sink, attributes, collecting
@@ -132,6 +135,64 @@ def test_the_same_query_has_the_same_span(tmp_path: Path, sink: Sink, monkeypatc
     assert len(sink.spans) == 6
     assert len({(span.trace_id, span.span_id) for span in sink.spans}) == 3
     assert sink.metrics == {}
+
+
+def repeat_frames(data: bytes) -> bytes:
+    """Return a segment in which everything was written twice."""
+    *_, last = read_frames(data[HEADER:])
+    frames = data[HEADER : HEADER + last.end]
+    return data[:HEADER] + frames + frames
+
+
+def test_a_record_that_is_repeated_is_sent_and_counted_once(
+    tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is new in the store is: not what is twice in a segment, in two, or was ingested before."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", sink.url)
+    (tmp_path / "karat.toml").write_text("[telemetry]\ntimeout = 60\n")
+    log_some(tmp_path / "karat.db")
+    (segment,) = (tmp_path / "karat.db.journal").glob("*.seg")
+    data = segment.read_bytes()
+    segment.write_bytes(repeat_frames(data))
+    repeated = []
+    for name in ("second", "third"):
+        segment.with_name(f"{name}-{segment.name}").write_bytes(data)
+        process = run_karat("online", "ingest", tmp_path / "karat.db", "--project", tmp_path, "--json")
+        repeated.append(json.loads(process.stdout)["repeated"])
+    assert repeated == [8, 4]  # three queries and an event, three times and then once more
+    assert len(sink.spans) == 3
+    totals = sink.metrics["karat.queries_total"].sum.data_points
+    assert sum(total.as_int for total in totals) == 3
+    (point,) = sink.metrics["karat.query_latency_seconds"].histogram.data_points
+    assert point.count == 3
+
+
+def test_an_ingester_that_sends_to_the_receiver_of_its_own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing comes back: what karat itself sent is ignored, and counted as such, also in the trace of a host."""
+    path, stop, ready, urls = tmp_path / "karat.db", threading.Event(), threading.Event(), list[str]()
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
+    (tmp_path / "karat.toml").write_text("[telemetry]\ntimeout = 60\n")
+
+    def start(url: str) -> None:
+        urls.append(url)
+        ready.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        receiving = pool.submit(receive, path, stop, port=0, settle=0.01, ingest=False, on_start=start)
+        try:
+            assert ready.wait(60)
+            names = log_some(path)
+            monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", urls[0])
+            for _ in range(3):
+                process = run_karat("online", "ingest", path, "--project", tmp_path)
+                assert (process.returncode, process.stderr) == (0, b"")
+        finally:
+            stop.set()
+        received = receiving.result(60)
+    assert online.ingest(path).records == 0
+    with online.read_log(path) as log:
+        assert {query.id for query in log.queries()} == set(names)
+    assert (received.ignored["karat"], received.queries, received.events, received.waiting) == (3, 0, 0, 0)
 
 
 def test_queries_that_came_as_spans_are_not_sent_again(sink: Sink) -> None:

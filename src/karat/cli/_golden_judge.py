@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from karat.cli._asking import finish_sending, importable
-from karat.cli._progress import Progress
+from karat.cli._asking import importable
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit
 
 
@@ -35,17 +35,16 @@ def command(pool: str, folder: str, by: str, output: str, no_cache: bool, as_jso
     from karat.cli._judge_text import pool_judging_text
     from karat.core import UsageError
     from karat.projects import open_project
-    from karat.projects.judging import judge_pool, record_judging
+    from karat.projects.judging import judge_pool, recording_judging
     from karat.schema import to_json
 
     if Path(output).exists():
         raise UsageError(f"--output {output}: exists already; choose a new name")
     project = open_project(folder)
     importable(project.config.folder)
-    recording = record_judging(project, "golden judge")
-    with Progress() as progress:
-        report = judge_pool(
-            project, Path(pool), Path(output), by=by, cache=not no_cache, progress=progress, recording=recording
-        )
-    emit(to_json(report) if as_json else pool_judging_text(report))
-    finish_sending(None if recording is None else recording.send())
+    with recording_judging(project, "golden judge", say) as recording:
+        with Progress() as progress:
+            report = judge_pool(
+                project, Path(pool), Path(output), by=by, cache=not no_cache, progress=progress, recording=recording
+            )
+        emit(to_json(report) if as_json else pool_judging_text(report))

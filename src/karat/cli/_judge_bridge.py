@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from karat.cli._asking import finish_sending, importable
+from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
-from karat.cli._progress import Progress
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
@@ -49,29 +49,28 @@ def command(
     """
     from karat.projects import open_project
     from karat.projects.baselines import bridge_judges
-    from karat.projects.judging import record_judging
+    from karat.projects.judging import recording_judging
     from karat.schema import to_json
 
     chosen = choose_run(run, folder)
     project = open_project(chosen.project)
     importable(project.config.folder)
-    recording = record_judging(project, "judge bridge")
-    with Progress() as progress:
-        report = bridge_judges(
-            project,
-            Path(old),
-            Path(new),
-            chosen.path,
-            names=names,
-            count=count,
-            seed=seed,
-            baseline=None if baseline is None else Path(baseline),
-            output=None if output is None else Path(output),
-            progress=progress,
-            recording=recording,
-        )
-    emit(to_json(report) if as_json else _show(report))
-    finish_sending(None if recording is None else recording.send())
+    with recording_judging(project, "judge bridge", say) as recording:
+        with Progress() as progress:
+            report = bridge_judges(
+                project,
+                Path(old),
+                Path(new),
+                chosen.path,
+                names=names,
+                count=count,
+                seed=seed,
+                baseline=None if baseline is None else Path(baseline),
+                output=None if output is None else Path(output),
+                progress=progress,
+                recording=recording,
+            )
+        emit(to_json(report) if as_json else _show(report))
 
 
 def _show(report: BridgeReport) -> str:

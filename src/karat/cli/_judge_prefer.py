@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from karat.cli._asking import finish_sending
 from karat.cli._choosing import choose_run
-from karat.cli._progress import Progress
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit
 
 
@@ -26,15 +25,14 @@ def command(first: str, second: str, folder: str | None, no_cache: bool, as_json
     """
     from karat.cli._judge_text import preference_text
     from karat.projects import open_project
-    from karat.projects.judging import prefer_run, record_judging
+    from karat.projects.judging import prefer_run, recording_judging
     from karat.schema import to_json
 
     runs = [choose_run(run, folder) for run in (first, second)]
     project = open_project(runs[0].project)
-    recording = record_judging(project, "judge prefer")
-    with Progress() as progress:
-        report = prefer_run(
-            project, runs[0].path, runs[1].path, cache=not no_cache, progress=progress, recording=recording
-        )
-    emit(to_json(report) if as_json else preference_text(report))
-    finish_sending(None if recording is None else recording.send())
+    with recording_judging(project, "judge prefer", say) as recording:
+        with Progress() as progress:
+            report = prefer_run(
+                project, runs[0].path, runs[1].path, cache=not no_cache, progress=progress, recording=recording
+            )
+        emit(to_json(report) if as_json else preference_text(report))

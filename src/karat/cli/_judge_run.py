@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from karat.cli._asking import finish_sending, importable
+from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
-from karat.cli._progress import Progress
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit
 
 
@@ -34,7 +34,7 @@ def command(run: str, as_json: bool, **options: Any) -> None:
     """
     from karat.cli._judge_text import judge_text
     from karat.projects import open_project
-    from karat.projects.judging import choose_judges, judge_run, list_mute, record_judging
+    from karat.projects.judging import choose_judges, judge_run, list_mute, recording_judging
     from karat.schema import to_json
 
     if options["show"]:
@@ -46,20 +46,19 @@ def command(run: str, as_json: bool, **options: Any) -> None:
     project = open_project(chosen.project)
     importable(project.config.folder)
     judges = choose_judges(project, options["names"])
-    recording = record_judging(project, "judge run")
-    with Progress() as progress:
-        report = judge_run(
-            project,
-            chosen.path,
-            judges,
-            votes=options["votes"],
-            dry_run=options["dry_run"],
-            cache=not options["no_cache"],
-            say=progress.say,
-            progress=progress,
-            recording=recording,
-        )
-    emit(to_json(report) if as_json else judge_text(report))
-    finish_sending(None if recording is None else recording.send())
+    with recording_judging(project, "judge run", say) as recording:
+        with Progress() as progress:
+            report = judge_run(
+                project,
+                chosen.path,
+                judges,
+                votes=options["votes"],
+                dry_run=options["dry_run"],
+                cache=not options["no_cache"],
+                say=progress.say,
+                progress=progress,
+                recording=recording,
+            )
+        emit(to_json(report) if as_json else judge_text(report))
     if list_mute(report):
         click.get_current_context().exit(3)

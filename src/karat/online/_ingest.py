@@ -246,9 +246,10 @@ class _Reading:
 
     def _commit(self, batch: _Batch, length: int) -> None:
         kept: list[Path] = []
+        ids: set[str] | None = None if self._emit is None else set()
         try:
             with self._store.transaction():
-                new, damages = self._add(batch)
+                new, damages = self._add(batch, ids)
                 for data, reason in damages:
                     kept.append(self._keep(data))
                     self._store.add_damage(self._path.name, kept[-1].name, len(data), reason, time.time())
@@ -260,13 +261,16 @@ class _Reading:
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
-        if self._emit is not None and batch.queries:
-            self._emit(batch.queries)
+        if self._emit is not None and ids:
+            self._emit(_select_first(batch.queries, ids))
 
-    def _add(self, batch: _Batch) -> tuple[int, list[tuple[bytes, str]]]:
-        """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored."""
+    def _add(self, batch: _Batch, ids: set[str] | None) -> tuple[int, list[tuple[bytes, str]]]:
+        """Add the rows of a batch; return how many are new, and what is damaged, such as rows that cannot be stored.
+
+        The ids of new queries go to ``ids``.
+        """
         refused: tuple[dict[int, str], dict[int, str], dict[int, str]] = {}, {}, {}
-        new = self._store.add_queries(batch.queries, refused[0]) + self._store.add_events(batch.events, refused[1])
+        new = self._store.add_queries(batch.queries, refused[0], ids) + self._store.add_events(batch.events, refused[1])
         new += self._store.add_shadow_runs(batch.shadows, refused[2])
         damages = list(batch.damages)
         for payloads, reasons in zip(batch.payloads, refused, strict=True):
@@ -304,3 +308,9 @@ class _Reading:
         finally:
             os.close(descriptor)
         return path
+
+
+def _select_first(rows: list[Row], ids: set[str]) -> list[Row]:
+    """Return the first row of each of some ids, which is the one that is stored."""
+    firsts = {row[0]: row for row in reversed(rows)}
+    return [row for row in rows if row[0] in ids and firsts[row[0]] is row]

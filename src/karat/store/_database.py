@@ -39,10 +39,11 @@ class Database(Protocol):
         """Yield rows as they are needed: all queries of a year do not fit."""
         ...
 
-    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None, new: set[str] | None = None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet.
 
         A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
+        The ids of queries or events that were not there yet go to ``new``, if it is given.
         """
         ...
 

@@ -45,7 +45,7 @@ def _insert(table: str) -> str:
             on conflict (hour) do update set {traffic.ADD_EVENTS}
         """,
     }.get(table)
-    return f"{added}{f', counted as ({counted})' if counted else ''} select count(*) from added"
+    return f"{added}{f', counted as ({counted})' if counted else ''} select id from added"
 
 
 def _make_new(table: str) -> str:
@@ -54,7 +54,7 @@ def _make_new(table: str) -> str:
 
 
 _INSERT = {table: _insert(table) for table in RECORDS}
-"""Adds what is in a table of new rows, counts what was not there yet, and returns how many those were."""
+"""Adds what is in a table of new rows, counts what was not there yet, and returns the ids of those."""
 _PARTITIONS = """
     select relname from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = to_regclass($1)
     and relname ~ '_[0-9]{8}$' and relname < $1 || '_' || $2 order by relname
@@ -149,14 +149,14 @@ class PostgresDatabase:
         if not self._streams:
             self._reading.__exit__(type(error) if error else None, error, None)
 
-    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None, new: set[str] | None = None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
         if not rows:
             return 0
         errors = _list_refusals()
         try:
             with self._connection.transaction():
-                return self._insert(table, rows)
+                return self._insert(table, rows, new)
         except errors as error:
             self._days.clear()  # their tables went with the rows
             if refused is None:
@@ -165,21 +165,22 @@ class PostgresDatabase:
         for index, row in enumerate(rows):
             try:
                 with self._connection.transaction():
-                    added += self._insert(table, [row])
+                    added += self._insert(table, [row], new)
             except errors as error:
                 self._days.clear()
                 refused[index] = _first_line(error)
         return added
 
-    def _insert(self, table: str, rows: Sequence[Row]) -> int:
+    def _insert(self, table: str, rows: Sequence[Row], new: set[str] | None) -> int:
         self._make_partitions(table, rows)
         self._connection.execute(_make_new(table))
         self._connection.execute(f"delete from new_{table}")
         once = {row[0]: row for row in reversed(rows)}  # of rows with the same id the first counts
         self._copy(f"new_{table}", RECORDS[table], [row for row in rows if once.pop(row[0], None) is not None])
-        result = self._connection.execute(_INSERT[table]).fetchone()
-        assert result is not None
-        return int(result[0])
+        ids = [name for (name,) in map(_restore, self._connection.execute(_INSERT[table]))]
+        if new is not None:
+            new.update(ids)
+        return len(ids)
 
     def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         statement = f"copy {table} ({', '.join(columns)}) from stdin"

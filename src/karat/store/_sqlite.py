@@ -29,6 +29,7 @@ _INSERT = {  # not "or ignore", which would also pass over what breaks a rule of
     for table, columns in RECORDS.items()
 }
 _LAST_KEY = {"queries": "select max(key) from queries", "events": "select max(key) from events"}
+_NEW_IDS = {table: f"select id from {table} where key > ?" for table in _LAST_KEY}  # noqa: S608 (one of ours)
 _COUNT = {
     "queries": f"""
         insert into query_traffic {traffic.COUNT_QUERIES} where key > ?1 group by 1, 2
@@ -84,7 +85,7 @@ class SqliteDatabase:
 
     stream = rows
 
-    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None) -> int:
+    def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None, new: set[str] | None = None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
         if not rows:
             return 0
@@ -92,6 +93,8 @@ class SqliteDatabase:
         count = self._insert(_INSERT[table], rows, refused)
         if table in _COUNT and self._last_key(table) > before:
             self._connection.execute(_COUNT[table], (before,))
+        if new is not None:
+            new.update(name for (name,) in self._connection.execute(_NEW_IDS[table], (before,)))
         return count
 
     def _last_key(self, table: str) -> int:

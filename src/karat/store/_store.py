@@ -49,12 +49,15 @@ class Store:
         """Do all of a block, or nothing of it; nobody else writes meanwhile."""
         return self._database.transaction()
 
-    def add_queries(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
+    def add_queries(
+        self, rows: Sequence[Row], refused: dict[int, str] | None = None, new: set[str] | None = None
+    ) -> int:
         """Add queries that are not there yet; return how many those were. A row has the columns of a record.
 
         A row that breaks a rule of the table raises, or, if ``refused`` is given, goes there by its index, with why.
+        The ids of those that were not there yet go to ``new``, if it is given.
         """
-        return self._database.add("queries", [(*row, find_part(row[3] or row[0])) for row in rows], refused)
+        return self._database.add("queries", [(*row, find_part(row[3] or row[0])) for row in rows], refused, new)
 
     def add_events(self, rows: Sequence[Row], refused: dict[int, str] | None = None) -> int:
         """Add events that are not there yet; return how many those were."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from opentelemetry.metrics import Meter
 from opentelemetry.sdk._logs import ReadableLogRecord
@@ -34,7 +35,7 @@ _USAGE, _OPERATION = "gen_ai.client.inference.usage", "gen_ai.client.inference.o
 
 
 def emit_judging(judging: FinishedJudging, destination: Destination) -> Emitted:
-    """Return the spans, metrics and log records of finished judging."""
+    """Return the spans, metrics and log records of judging; one that failed has no log records and sets no gauge."""
     maker = Maker(SCOPE)
     root = make_context(make_trace())
     judged = locate_run(judging.seed) if judging.seed else None
@@ -42,8 +43,8 @@ def emit_judging(judging: FinishedJudging, destination: Destination) -> Emitted:
     spans: list[ReadableSpan] = []
     if maker.is_sampled(root.trace_id, judging.verb):
         spans += (_make_call(maker, judging, call, root, judged, destination) for call in judging.calls)
-        attributes = _describe(judging)
-        spans.append(maker.make_span(f"karat {judging.verb}", root, int(judging.begun * 1e9), end, attributes))
+        make = partial(maker.make_span, error=judging.error, kind=judging.kind)
+        spans.append(make(f"karat {judging.verb}", root, int(judging.begun * 1e9), end, _describe(judging)))
     logs = _list_results(maker, judging, judged, root, end, content=destination.content)
     return Emitted(
         spans=tuple(spans), logs=tuple(logs), metrics=_emit_metrics(judging, destination, maker.resource)
@@ -54,13 +55,17 @@ def _describe(judging: FinishedJudging) -> Attributes:
     attributes: Attributes = {
         RUN_ID: judging.run,
         "karat.golden": judging.golden,
-        "karat.judges": sorted({answer.judge for answer in judging.answers}),
-        "karat.answers": len(judging.answers),
         "karat.calls": len(judging.calls),
-        "karat.calls.cached": judging.cached,
     }
     if judging.other:
         attributes["karat.other_run.id"] = judging.other
+    if judging.error:
+        return attributes
+    attributes |= {
+        "karat.judges": sorted({answer.judge for answer in judging.answers}),
+        "karat.answers": len(judging.answers),
+        "karat.calls.cached": judging.cached,
+    }
     return {**attributes, "karat.money": judging.money} if judging.money else attributes
 
 

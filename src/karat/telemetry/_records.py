@@ -124,7 +124,7 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedJudging:
-    """Answers that were judged."""
+    """Answers that were judged, or judging that failed half-way."""
 
     verb: str
     """What judged them, such as ``judge run``."""
@@ -144,6 +144,10 @@ class FinishedJudging:
     cached: int = 0
     """Replies that were in the cache, so that nobody was asked."""
     money: float = 0.0
+    error: str = ""
+    """Why it failed: then there are calls, and nothing else."""
+    kind: str = ""
+    """The type of the error."""
 
 
 class LiveQuery(Struct, frozen=True):

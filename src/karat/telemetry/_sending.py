@@ -45,7 +45,9 @@ class Sending:
 
     @property
     def _end(self) -> str:
-        return f"the {'run' if isinstance(self._finished, FinishedRun) else 'judging'} itself is complete"
+        if isinstance(self._finished, FinishedRun):
+            return "the run itself is complete"
+        return "the judging failed before" if self._finished.error else "the judging itself is complete"
 
     def _send(self) -> None:
         try:

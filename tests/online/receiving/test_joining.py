@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -362,14 +363,16 @@ def test_a_deep_trace_takes_no_longer_than_its_length(receiver: Receiver, read: 
 
 
 def test_spans_of_karat_itself_are_no_traffic(receiver: Receiver, path: Path, read: Read) -> None:
-    """The spans of karat eval, and those of converted runs, are ignored and counted."""
+    """The spans and scores of karat eval, and spans of converted runs, are ignored and counted."""
     receiver.accept(batch(genai(2, "wifi?", FOUND, **{"karat.run.id": "mine"})))
+    score = evaluation(2, "RR", score__value=1.0)
+    receiver.accept(batch(replace(score, attributes={**score.attributes, "karat.run.id": "mine"})))
     receiver.accept(batch(genai(3, "wifi?", FOUND, **{"karat.format": 1})))
     receiver.settle()
     assert read() == ([], [])
     received = check_health(path).received
     assert received is not None
-    assert received.ignored == {"karat": 2}
+    assert received.ignored == {"karat": 3}
 
 
 def test_two_thousand_documents_of_a_channel_stay_within_a_record(receiver: Receiver, path: Path, read: Read) -> None:

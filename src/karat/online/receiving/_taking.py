@@ -93,7 +93,10 @@ class Taker:
         return rows
 
     def take_entry(self, entry: Entry) -> list[Row]:
-        """Return the row of a log record that evaluates a span; none for any other."""
+        """Return the row of a log record that evaluates a span; none for any other, or one of karat's own."""
+        if f"{OWN}run.id" in entry.attributes:
+            self.counts["ignored.karat"] += 1
+            return []
         evaluation = read_log_evaluation(entry)
         if evaluation is None:
             self.counts["ignored.log records"] += 1

@@ -64,6 +64,8 @@ def bridge_judges(
     asked = {trace.query for trace in answers.traces}
     counted = {judge.name: select_counted(project, judge.name, asked) for judge in judges}
     sampled = _draw(answers.traces, counted, run, count, seed)
+    if recording is not None:
+        recording.begin(run, answers)
     sides = [
         judge_sample(own, judges, answers, sampled, progress=progress, recording=recording) for own in (before, after)
     ]
@@ -75,7 +77,7 @@ def bridge_judges(
     if output is not None:
         _write_moved(recorded, judges, sides, output)
     if recording is not None:
-        recording.finish(run, answers, [side.spending for side in sides])
+        recording.finish([side.spending for side in sides])
     return BridgeReport(
         run=str(run),
         old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),

@@ -9,7 +9,7 @@ from karat.projects.judging._pool import judge_pool
 from karat.projects.judging._population import select_counted
 from karat.projects.judging._preference import prefer_run
 from karat.projects.judging._prompts import show_requests
-from karat.projects.judging._recording import Recording, record_judging
+from karat.projects.judging._recording import Recording, recording_judging
 from karat.projects.judging._sample import JudgedSample, judge_sample
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "judge_sample",
     "list_mute",
     "prefer_run",
-    "record_judging",
+    "recording_judging",
     "sample_labels",
     "select_counted",
     "show_requests",

@@ -88,6 +88,8 @@ def judge_run(
     # What cannot be scored is refused before anything is paid for.
     evaluation = score_run(project.golden, run, ["RR"], **project.scoring)
     votes = project.config.judges.votes if votes is None else votes
+    if recording is not None:
+        recording.begin(path, run)
     with ExitStack() as stack:
         setup = open_bench(project, judges, stack, cache=cache, recording=recording)
         if dry_run:
@@ -112,7 +114,7 @@ def judge_run(
         )
         if recording is not None:
             recording.add(list_judged(opinions, judges, fingerprints))
-            recording.finish(path, run, [report.spending], {row.measure: row.mean for row in report.measures})
+            recording.finish([report.spending], {row.measure: row.mean for row in report.measures})
         return report
 
 

@@ -63,6 +63,8 @@ def judge_pool(
     if scale not in (_BINARY, _FULL):
         raise UsageError(f"the set has {scale} grades; judges grade from 0 to {HIGHEST}, or yes and no")
     open_rows = [row for row in rows if row.get("grade") is None]
+    if recording is not None:
+        recording.begin(output)
     with ExitStack() as stack:
         setup, annotator, grade = _choose(project, by, stack, cache=cache, recording=recording)
         grades = _grade_all(grade, open_rows, project.config.judges.concurrency, progress)
@@ -74,7 +76,7 @@ def judge_pool(
         write_file(output, pool_text(written))
         if recording is not None:
             recording.add(_list_judged(open_rows, grades, annotator, is_model=by == "model"))
-            recording.finish(output, None, [write_spending(setup.spending)])
+            recording.finish([write_spending(setup.spending)])
         return PoolJudging(
             output=str(output),
             annotator=annotator,

@@ -51,6 +51,8 @@ def prefer_run(
     """
     runs = [read_any_run(path, project.golden) for path in (first, second)]
     duels = _pair(project, runs, (first, second))
+    if recording is not None:
+        recording.begin(first, runs[0], other=second)
     with ExitStack() as stack:
         setup = open_bench(project, [PREFERENCE], stack, cache=cache, recording=recording)
         judge = fingerprint_judge(project, setup, PREFERENCE)
@@ -60,7 +62,7 @@ def prefer_run(
             raise SystemFailed(f"no question could be judged: {describe_failures(report.reasons)}")
         if recording is not None:
             recording.add(_list_judged(outcomes, judge))
-            recording.finish(first, runs[0], [report.spending], {_MEASURE: report.difference}, other=second)
+            recording.finish([report.spending], {_MEASURE: report.difference})
         return report
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from karat.chat import Call
 from karat.core import Run
 from karat.judges import Judge, Opinion
+from karat.net import describe_error
 from karat.projects._project import Project
 from karat.schema import JudgeSpending
 from karat.telemetry import Destination, FinishedJudging, JudgedAnswer, ModelCall, find_destination, make_seed
-
-if TYPE_CHECKING:
-    from karat.telemetry import Sending
 
 _LONGEST = 4000
 """Characters of an explanation."""
@@ -26,7 +24,7 @@ _REQUEST = ("temperature", "max_tokens", "seed")
 
 
 class Recording:
-    """Collects what judging does, from any number of threads, and sends it when it has finished."""
+    """Collects what judging does, from any number of threads, and sends it at the end."""
 
     def __init__(self, verb: str, golden: str, destination: Destination) -> None:
         self._destination = destination
@@ -46,21 +44,19 @@ class Recording:
         """Take what judges said."""
         self._answers.extend(answers)
 
-    def finish(
-        self,
-        path: Path,
-        run: Run | None,
-        spending: Sequence[JudgeSpending],
-        means: Mapping[str, float | None] | None = None,
-        *,
-        other: Path | None = None,
-    ) -> None:
-        """End the recording: all is judged. ``path`` is the file of the run, or of what was judged instead of one."""
+    def begin(self, path: Path, run: Run | None = None, *, other: Path | None = None) -> None:
+        """Say what is judged: ``path`` is the file of the run, or of what is judged instead of one."""
         self._judging = replace(
             self._judging,
             run=path.stem,
             seed="" if run is None else make_seed(path.stem, run.provenance.origin.begun),
             other="" if other is None else other.stem,
+        )
+
+    def finish(self, spending: Sequence[JudgeSpending], means: Mapping[str, float | None] | None = None) -> None:
+        """End the recording: all is judged."""
+        self._judging = replace(
+            self._judging,
             seconds=time.perf_counter() - self._clock,
             calls=tuple(self._calls),
             answers=tuple(self._answers),
@@ -70,19 +66,46 @@ class Recording:
         )
         self._is_finished = True
 
-    def send(self) -> Sending | None:
-        """Begin to send what was judged, and return at once; None if it was not finished, as in a dry run."""
+    def fail(self, error: BaseException) -> None:
+        """End the recording of judging that failed, or was interrupted, with the calls that are over."""
+        if self._is_finished or not self._calls:
+            return
+        self.finish([])
+        self._judging = replace(
+            self._judging, answers=(), error=describe_error(error), kind=type(error).__name__
+        )  # fmt: skip
+
+    def send(self) -> str:
+        """Send what was judged, and return a note on what was not taken; nothing is sent if it never ended.
+
+        So it is with a dry run, and where judging failed before a model was asked.
+        """
         if not self._is_finished:
-            return None
+            return ""
         from karat.telemetry import send_judging
 
-        return send_judging(self._judging, self._destination)
+        return send_judging(self._judging, self._destination).finish()
 
 
-def record_judging(project: Project, verb: str) -> Recording | None:
-    """Return what collects the calls and judgments of a verb; None if no collector is configured."""
+@contextmanager
+def recording_judging(project: Project, verb: str, say: Callable[[str], None]) -> Iterator[Recording | None]:
+    """Yield what collects the calls and judgments of a verb, and send them at the end; None without a collector.
+
+    If judging fails, or is interrupted, its calls are sent with the error. ``say`` gets a note on what was not taken.
+    """
     destination = find_destination(project.config.telemetry)
-    return None if destination is None else Recording(verb, project.golden.name, destination)
+    if destination is None:
+        yield None
+        return
+    recording = Recording(verb, project.golden.name, destination)
+    try:
+        yield recording
+    except BaseException as error:
+        recording.fail(error)
+        raise
+    finally:
+        if note := recording.send():
+            say(note)
 
 
 def list_judged(
