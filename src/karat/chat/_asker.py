@@ -36,8 +36,7 @@ class Asker(Dialogue):
         self._listener = listener
         self.role = chat.role
         chat.meter = budget
-        if listener is not None:
-            chat.on_probe = lambda data: listening(listener, chat.model, data, is_probe=True)
+        chat.on_probe = lambda data: listening(listener, chat.model, data, is_probe=True)
         self._turns = _Turns()
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:

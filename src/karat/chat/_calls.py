@@ -51,17 +51,22 @@ class Call:
 Listener = Callable[[Call], None]
 
 _subject: ContextVar[Subject | None] = ContextVar("karat.chat.subject", default=None)
+_listener: ContextVar[Listener | None] = ContextVar("karat.chat.listener", default=None)
 _prompt: ContextVar[Prompt | None] = ContextVar("karat.chat.prompt", default=None)
 
 
 @contextmanager
-def asking_about(subject: Subject) -> Iterator[None]:
-    """Mark the calls in a block, in this thread, as being about a subject."""
-    token = _subject.set(subject)
+def asking_about(subject: Subject | None, listener: Listener | None = None) -> Iterator[None]:
+    """Mark the calls in a block, in this thread, as being about a subject; ``listener`` is told of them.
+
+    An asker that has a listener of its own tells that one instead.
+    """
+    tokens = _subject.set(subject), _listener.set(listener)
     try:
         yield
     finally:
-        _subject.reset(token)
+        _subject.reset(tokens[0])
+        _listener.reset(tokens[1])
 
 
 @contextmanager
@@ -84,7 +89,11 @@ class Attempts:
 
 @contextmanager
 def listening(listener: Listener | None, model: Model, body: bytes, *, is_probe: bool = False) -> Iterator[Attempts]:
-    """Call a listener with a call of a model, once it is over. One that the budget did not allow is none."""
+    """Call a listener with a call of a model, once it is over. One that the budget did not allow is none.
+
+    Without one, that of the block is called in which the thread asks, if there is any.
+    """
+    listener = listener or _listener.get()
     attempts, begun, clock = Attempts(), time.time(), time.perf_counter()
     failure: Exception | None = None
     try:

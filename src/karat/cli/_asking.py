@@ -17,6 +17,7 @@ from karat.config import Settings, setting_types
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
+    from karat.chat import Call
     from karat.core import Run
     from karat.projects import Project
     from karat.telemetry import Sending
@@ -109,6 +110,8 @@ class SavedRun:
 
     run: Run
     path: Path
+    calls: Sequence[Call] | None = None
+    """Calls of a model by which it was answered, if they are sent to a collector."""
 
 
 def ask(
@@ -122,10 +125,11 @@ def ask(
     **options: Any,
 ) -> SavedRun:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
-    from karat.projects import ask_project
+    from karat.projects import ask_project, collect_calls
 
     admit_system(project, system)
     guard_exit()
+    calls = collect_calls(project)
     folder = None if output is None else Path(output).absolute()  # the system may change the current folder
     # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
@@ -140,13 +144,14 @@ def ask(
                 resume=resume,
                 say=progress.say,
                 progress=lambda *far: progress("asking", *far),
+                listener=None if calls is None else calls.append,
             )
         except KeyboardInterrupt:
             goes_on = "the same command goes on where this one was" if resume else "--resume goes on where this one was"
             say(f"interrupted; {goes_on}")
             raise
     say(f"run saved as {shorten_path(path)}")
-    return SavedRun(run=run, path=path)
+    return SavedRun(run=run, path=path, calls=calls)
 
 
 def finish_sending(sending: Sending | None) -> None:

@@ -76,7 +76,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     result = gate_run(
         project, saved.run, policy=policy, baseline=baseline, alone=baseline is None, seed=options["seed"]
     )
-    sending = send_telemetry(project, result, saved.path.stem)
+    sending = send_telemetry(project, result, saved.path.stem, saved.calls)
     document = report_document(result, file=saved.path.name, lint=report.document())
     code = deliver(
         document,

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask, asking_options, finish_sending, given_settings, naming_options, set_parameters
+from karat.cli._asking import (
+    SavedRun,
+    ask,
+    asking_options,
+    finish_sending,
+    given_settings,
+    naming_options,
+    set_parameters,
+)
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
-    from karat.cli._asking import SavedRun
-    from karat.core import Run
     from karat.projects import Project
 
 
@@ -70,11 +76,12 @@ def command(folder: str, **options: Any) -> None:
     caveats = require_scorable(project.golden, folder)
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
-    saved = None if options["run_file"] else _ask(project, options)
-    run = _read_run(project, options["run_file"], options["k"]) if saved is None else saved.run
+    is_old = bool(options["run_file"])
+    saved = _read_run(project, options["run_file"], options["k"]) if is_old else _ask(project, options)
+    run, run_id = saved.run, saved.path.stem
     keep = {"bounds": options["bounds"], "cache": not options["no_cache"]}
     evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
-    sending = None if saved is None else send_telemetry(project, evaluation, saved.path.stem)
+    sending = None if is_old else send_telemetry(project, evaluation, run_id, saved.calls)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_returned(project.golden, evaluation))
@@ -83,7 +90,6 @@ def command(folder: str, **options: Any) -> None:
         "per_query": options["per_query"], "success": options["success"], "caveats": caveats, "by_labels": by_labels,
     }  # fmt: skip
     if options["as_json"]:
-        run_id = "" if saved is None else saved.path.stem
         emit(to_json(evaluation_report(evaluation, run_id=run_id, **shown)))
     else:
         emit(evaluation_text(evaluation, by=options["by"], **shown))
@@ -101,7 +107,7 @@ def _check_options(options: dict[str, Any]) -> None:
         raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")
 
 
-def _read_run(project: Project, path: str, k: int | None) -> Run:
+def _read_run(project: Project, path: str, k: int | None) -> SavedRun:
     """Return an existing run, which may be on an earlier version of the golden set of the project.
 
     ``k`` says how many hits were asked for, if another program made the run.
@@ -110,9 +116,10 @@ def _read_run(project: Project, path: str, k: int | None) -> Run:
     from karat.projects.saved_runs import find_run
     from karat.runs import read_any_run
 
-    run = read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, k=k, say=say)
+    file = find_run(path, golden=project.config.folder, say=say)
+    run = read_any_run(file, project.golden, k=k, say=say)
     require_complete(project.golden, run)
-    return run
+    return SavedRun(run=run, path=file)
 
 
 def _ask(project: Project, options: dict[str, Any]) -> SavedRun:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from karat.projects._report_files import name_reports, require_writable
     from karat.projects._soundness import require_scorable
     from karat.projects._stability import blocks_summary, measure_stability
-    from karat.projects._telemetry import describe_finished, send_telemetry
+    from karat.projects._telemetry import collect_calls, describe_finished, send_telemetry
 
 __all__ = [
     "CHOICES",
@@ -53,6 +53,7 @@ __all__ = [
     "check_project",
     "check_row",
     "choose_settings",
+    "collect_calls",
     "compare_runs",
     "correct_by_labels",
     "describe_failure",
@@ -127,7 +128,7 @@ _HOME = {
     **dict.fromkeys(("check_row", "report_document"), "_report"),
     **dict.fromkeys(("name_reports", "require_writable"), "_report_files"),
     "require_scorable": "_soundness",
-    **dict.fromkeys(("describe_finished", "send_telemetry"), "_telemetry"),
+    **dict.fromkeys(("collect_calls", "describe_finished", "send_telemetry"), "_telemetry"),
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, Run, UsageError, count_things, did_you_mean, shorten
@@ -18,6 +18,9 @@ from karat.projects._project import Project, open_project, run_path
 from karat.projects._soundness import refuse_golden
 from karat.runs import find_origin, make_run
 from karat.systems import System
+
+if TYPE_CHECKING:
+    from karat.chat import Listener
 
 CHOICES = tuple(name for name in setting_types() if name != "seed")
 """The settings of a call, without the seed, which the gate uses as well."""
@@ -84,11 +87,13 @@ def check_project(
     label: str = "",
     seed: int = 0,
     resume: bool = False,
+    listener: Listener | None = None,
     **settings: Any,
 ) -> GateResult:
     """Ask a system every question of a project, and return the decision, whatever it is.
 
     It begins anew unless it is told to ``resume``: answers of an interrupted run may be those of other code.
+    ``listener`` is called with each call of a model by which the built-in pipeline answers.
     """
     chosen = _choose_settings(project, seed, settings)
     rules, recorded = project_policy(project, policy), _find_baseline(project, baseline)
@@ -101,6 +106,7 @@ def check_project(
         output=path,
         origin=find_origin(project.config.folder, label=label),
         resume=resume,
+        listener=listener,
     )
     # What the system did to files and to the current folder does not change what it is compared with.
     return gate_run(project, run, policy=rules, baseline=recorded, alone=recorded is None, seed=seed)
@@ -116,11 +122,13 @@ def ask_project(
     resume: bool = True,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    listener: Listener | None = None,
 ) -> tuple[Run, Path]:
     """Ask a project's system every question, and return the run and its file.
 
     The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run of the same code is
     continued, and ``say`` called with a note on that; without ``resume`` it begins anew. ``label`` names the run.
+    ``listener`` is called with each call of a model by which the built-in pipeline answers.
     """
     origin = find_origin(project.config.folder, label=label)
     subject = project.system() if system is None else system
@@ -128,7 +136,15 @@ def ask_project(
     refuse_input(runs, folder=True)
     path = run_path(runs, project.golden, subject, settings)
     run = make_run(
-        project.golden, subject, settings, output=path, origin=origin, resume=resume, say=say, progress=progress
+        project.golden,
+        subject,
+        settings,
+        output=path,
+        origin=origin,
+        resume=resume,
+        say=say,
+        progress=progress,
+        listener=listener,
     )
     return run, path
 

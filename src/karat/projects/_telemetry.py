@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,24 +17,39 @@ from karat.projects._project import Project
 from karat.telemetry import AskedQuery, FinishedRun, Regression, find_destination, make_seed
 
 if TYPE_CHECKING:
+    from karat.chat import Call
     from karat.telemetry import Sending
 
 
-def send_telemetry(project: Project, outcome: Evaluation | GateResult, run_id: str) -> Sending | None:
+def collect_calls(project: Project) -> list[Call] | None:
+    """Return an empty list for the calls of a model by which a run is answered; None if no collector is configured."""
+    return None if find_destination(project.config.telemetry) is None else []
+
+
+def send_telemetry(
+    project: Project, outcome: Evaluation | GateResult, run_id: str, calls: Sequence[Call] | None = None
+) -> Sending | None:
     """Begin to send a finished run to the collector that is configured, and return at once; None if none is.
 
-    ``run_id`` is the name of the run's file, without its ending. The caller finishes the sending at its own end.
+    ``run_id`` is the name of the run's file, without its ending, and ``calls`` are those by which the built-in pipeline
+    has answered. The caller finishes the sending at its own end.
     """
     destination = find_destination(project.config.telemetry)
     if destination is None:
         return None
     from karat.telemetry import send_run
 
-    return send_run(describe_finished(project, outcome, run_id), destination)
+    finished = describe_finished(project, outcome, run_id)
+    if calls:
+        from karat.projects._calls import describe_call
+
+        described = (describe_call(call, content=destination.content) for call in calls)
+        finished = replace(finished, calls=tuple(described))
+    return send_run(finished, destination)
 
 
 def describe_finished(project: Project, outcome: Evaluation | GateResult, run_id: str) -> FinishedRun:
-    """Return a scored run as telemetry sees it."""
+    """Return a scored run as telemetry sees it, without calls of a model."""
     evaluation = outcome if isinstance(outcome, Evaluation) else outcome.evaluation
     provenance = evaluation.provenance
     return FinishedRun(

@@ -20,6 +20,7 @@ from karat.projects import (
     GateResult,
     check_project,
     choose_settings,
+    collect_calls,
     explain,
     find_drops,
     gate_run,
@@ -158,18 +159,20 @@ def ask(config: pytest.Config, test: Test, request: Request, system: object, run
     project, runs, reports = request.project, config.getoption("--karat-runs"), _make_report_folder(config)
     # The system of a test is not closed here: its fixture does that, and the next test may need it.
     subject = project.system() if system is None else replace(adapt(system), close=None)
+    calls = collect_calls(project)
+    heard: Any = {"listener": None if calls is None else calls.append}
     if runs is None:
         # What a worker that died has asked is from this session, and from the same code.
-        result = check_project(project, subject, output=run, resume=run is not None, **request.choices)
+        result = check_project(project, subject, output=run, resume=run is not None, **heard, **request.choices)
     else:
         with _locking(config, subject.name):
             path = run_path(Path(runs), project.golden, subject, choose_settings(project, **request.choices))
-            result = check_project(project, subject, output=path, **request.choices)
+            result = check_project(project, subject, output=path, **heard, **request.choices)
         if run is not None:
             shutil.copy(path, run)
     if reports is not None:
         _write_reports(reports / test.stem, result)
-    if (sending := send_telemetry(project, result, test.stem)) is not None:
+    if (sending := send_telemetry(project, result, test.stem, calls)) is not None:
         config.stash.setdefault(SENDINGS, []).append(sending)
     return result
 

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import Any
 
@@ -26,8 +26,8 @@ from karat.systems import (
 
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
 
-Asked = tuple[str, Context]
-"""The text of a question, and its context."""
+Asked = tuple[str, Context] | tuple[str, Context, AbstractContextManager[None]]
+"""The text of a question, its context, and what is entered while it is asked, if anything is."""
 Preparation = tuple[Context, Sequence[Document], bool]
 """A turn of a session, the memories that are stored before it, and whether the session starts with it."""
 
@@ -91,7 +91,10 @@ def _work_off(
 
 def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
     def call(asked: Sequence[Asked]) -> Any:
-        text, context = asked[0]
+        text, context, *around = asked[0]
+        if around:
+            with around[0]:
+                return call(((text, context),))
         return resolve(system.retrieve(text, k, **({"context": context} if system.takes_context else {})), timeout)
 
     return call
@@ -108,8 +111,8 @@ def _call_many(system: System, k: int, batch: int, timeout: float | None) -> Cal
         )
 
     def call(asked: Sequence[Asked]) -> Any:
-        contexts = {"contexts": [context for _, context in asked]} if system.takes_contexts else {}
-        return resolve(many([text for text, _ in asked], k, **contexts), timeout)
+        contexts = {"contexts": [context for _, context, *_ in asked]} if system.takes_contexts else {}
+        return resolve(many([text for text, *_ in asked], k, **contexts), timeout)
 
     return call
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.config import Settings
 from karat.core import (
@@ -30,11 +30,14 @@ from karat.core import (
 )
 from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable, find_version, hide_settings
-from karat.runs._ask import ask_all, prepare_all
+from karat.runs._ask import Asked, ask_all, prepare_all
 from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
 from karat.runs._workers import Response
 from karat.systems import System, TenantMixed, adapt
+
+if TYPE_CHECKING:
+    from karat.chat import Listener
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
@@ -55,13 +58,15 @@ def make_run(
     resume: bool = True,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    listener: Listener | None = None,
 ) -> Run:
     """Ask a system every question of a golden set, and return the run.
 
     With ``output`` the run is written to that file as it grows. If the file has an unfinished run of the same kind, it
     is continued, and no question is asked twice; ``say`` is called with a note on how many answers are old. Without
     ``resume`` it begins anew. ``origin`` is recorded in the run. ``progress`` is called with the number of questions
-    that were asked and the number of all questions.
+    that were asked and the number of all questions. ``listener`` is called with each call of a model by which the
+    built-in pipeline answers, also while it is warming up.
 
     >>> from karat.core import Query
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),))
@@ -92,8 +97,8 @@ def make_run(
         if remaining:
             prepare_system(subject, golden, settings, say)
             _check_ids(golden, subject)
-            _warm_up(subject, questions, settings)
-        for trace in _ask(subject, remaining, settings):
+            _warm_up(subject, questions, settings, listener)
+        for trace in _ask(subject, remaining, settings, listener):
             traces.append(trace)
             if writer:
                 writer.write(trace)
@@ -183,12 +188,15 @@ def _list_versions() -> dict[str, str]:
     }
 
 
-def _warm_up(system: System, questions: Sequence[Question], settings: Settings) -> None:
+def _warm_up(system: System, questions: Sequence[Question], settings: Settings, listener: Listener | None) -> None:
     """Ask the first questions without counting them, and stop if no later question can be answered either.
 
     They are asked outside their session, which would otherwise remember them.
     """
-    first = [(question.text, _leave_session(question.context)) for question in questions[: settings.warm_up]]
+    first = (
+        _with_listener((question.text, _leave_session(question.context)), None, listener)
+        for question in questions[: settings.warm_up]
+    )
     for number, response in enumerate(ask_all(system, first, settings.k, timeout=settings.timeout)):
         _raise_if_fatal(response, _HOPELESS if number == 0 else Unreachable)
 
@@ -203,7 +211,21 @@ def _raise_if_fatal(response: Response, hopeless: type | UnionType | tuple[()]) 
         raise type(failure)(f"{failure}; {advice}") from None
 
 
-def _ask(system: System, questions: Sequence[Question], settings: Settings) -> Iterator[Trace]:
+def _with_listener(asked: tuple[str, Context], question: Question | None, listener: Listener | None) -> Asked:
+    """Return a question whose calls of a model a listener is told of; as it is if nobody listens."""
+    if listener is None:
+        return asked
+    from karat.chat import Subject, asking_about  # a client of models, which few systems need
+
+    if question is None:
+        return *asked, asking_about(None, listener)
+    subject = Subject(query=question.query, paraphrase=question.paraphrase, repeat=question.repeat)
+    return *asked, asking_about(subject, listener)
+
+
+def _ask(
+    system: System, questions: Sequence[Question], settings: Settings, listener: Listener | None
+) -> Iterator[Trace]:
     if settings.without_sessions:
         shown = [replace(question, context=_leave_session(question.context)) for question in questions]
     else:
@@ -214,7 +236,7 @@ def _ask(system: System, questions: Sequence[Question], settings: Settings) -> I
     for group in split_rounds(questions):
         failures |= _prepare_sessions(system, group, settings, failures)
         asking = shown[number : number + len(group)]
-        for question, response in _ask_group(system, group, asking, settings, failures):
+        for question, response in _ask_group(system, group, asking, settings, failures, listener):
             _raise_if_fatal(response, () if number else at_first)
             number += 1
             if response.error and settings.fail_fast:
@@ -253,12 +275,17 @@ def _ask_group(
     shown: Sequence[Question],
     settings: Settings,
     failures: Mapping[str, str],
+    listener: Listener | None,
 ) -> Iterator[tuple[Question, Response]]:
     """Yield each question, as the system was told of it, with its response; one of a failed session is not asked."""
     sound = [question.context.session not in failures for question in group]
     responses = ask_all(
         system,
-        ((question.text, question.context) for question, is_sound in zip(shown, sound, strict=True) if is_sound),
+        (
+            _with_listener((question.text, question.context), question if question.counted else None, listener)
+            for question, is_sound in zip(shown, sound, strict=True)
+            if is_sound
+        ),
         settings.k,
         concurrency=settings.concurrency,
         timeout=settings.timeout,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -21,15 +21,15 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
 from karat.core import __version__
+from karat.telemetry._calls import count_calls, make_call
 from karat.telemetry._destination import Destination
-from karat.telemetry._making import Attributes, Maker, make_context, make_trace, name_query
-from karat.telemetry._records import AskedQuery, FinishedRun
+from karat.telemetry._making import RUN_ID, Attributes, Maker, make_context, make_trace, name_query
+from karat.telemetry._records import AskedQuery, FinishedRun, ModelCall
 
 BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2)
 """Seconds: the limits of the histogram of latencies."""
 SCOPE = "karat.evaluation"
 RESULT = "gen_ai.evaluation.result"
-RUN_ID = "karat.run.id"
 FAILED = "retrieval_failed"
 _NAMES = {"P@5": "precision_at_5", "R@5": "recall_at_5"}
 _RR, _NDCG = re.compile(r"RR(@\d+)?"), re.compile(r"nDCG(@\d+)?")
@@ -52,17 +52,40 @@ def emit_run(run: FinishedRun, destination: Destination) -> Emitted:
     spans: list[ReadableSpan] = []
     logs: list[ReadableLogRecord] = []
     at = begun = int(run.begun * 1e9)
+    calls = _group_calls(run.calls)
     for query in run.queries:
         end = at + int((query.seconds or 0) * 1e9)
         context = locate_query(root, query.query, query.paraphrase, query.repeat)
         if is_sampled:
-            spans += _make_spans(maker, run, query, context, root, at, end, content=destination.content)
+            own = calls.pop((query.query, query.paraphrase, query.repeat), [])
+            answering = max(at, end - sum(int(call.seconds * 1e9) for call in own))
+            spans += _make_spans(maker, run, query, context, root, (at, answering, end), content=destination.content)
+            spans += _make_calls(maker, run, own, context, answering, content=destination.content)
         logs += _list_results(maker, run, query, context, end)
         at = end
     if is_sampled:
+        others = [call for own in calls.values() for call in own]
+        spans += _make_calls(maker, run, others, root, begun, content=destination.content)
         spans.append(_make_root(maker, run, root, begun, at))
     logs += _list_envelopes(maker, run, root, at)
     return Emitted(spans=tuple(spans), metrics=_emit_metrics(run, destination, maker.resource), logs=tuple(logs))
+
+
+def _group_calls(calls: Sequence[ModelCall]) -> dict[tuple[str, int, int], list[ModelCall]]:
+    groups: dict[tuple[str, int, int], list[ModelCall]] = {}
+    for call in calls:
+        groups.setdefault((call.query, call.paraphrase, call.repeat), []).append(call)
+    return groups
+
+
+def _make_calls(
+    maker: Maker, run: FinishedRun, calls: Sequence[ModelCall], parent: SpanContext, at: int, *, content: bool
+) -> Iterator[ReadableSpan]:
+    """Yield the spans of calls, one after the other from a time on, within the span of a query, or of the run."""
+    for number, call in enumerate(calls):
+        context = make_context(parent.trace_id, f"chat\0{parent.span_id:x}\0{number}")
+        yield make_call(maker, run.id, call, context, parent, at, content=content)
+        at += int(call.seconds * 1e9)
 
 
 def locate_run(seed: str) -> SpanContext:
@@ -117,22 +140,22 @@ def _make_spans(
     query: AskedQuery,
     context: SpanContext,
     root: SpanContext,
-    begin: int,
-    end: int,
+    times: tuple[int, int, int],
     *,
     content: bool,
 ) -> tuple[ReadableSpan, ReadableSpan]:
-    """Return the span of a query, and that of its retrieval."""
+    """Return the span of a query, and that of its retrieval, which ends when a model is asked for the answer."""
+    begin, answering, end = times
     attributes: Attributes = {RUN_ID: run.id, "query_id": query.query, "relevant_count": query.relevant}
     attributes |= _name_scores(query.scores)
     variant = {"karat.paraphrase": query.paraphrase, "karat.repeat": query.repeat}
     attributes |= {name: value for name, value in variant.items() if value}
     call = make_context(context.trace_id, f"retrieval\0{context.span_id:x}")
     retrieval = _describe_retrieval(run, query, content=content)
-    make = partial(maker.make_span, begin=begin, end=end, error=query.error, kind=FAILED)
+    make = partial(maker.make_span, begin=begin, error=query.error, kind=FAILED)
     return (
-        make(f"retrieval {run.golden}", call, attributes=retrieval, parent=context, client=True),
-        make("evaluator.EvaluateQuery", context, attributes=attributes, parent=root),
+        make(f"retrieval {run.golden}", call, end=answering, attributes=retrieval, parent=context, client=True),
+        make("evaluator.EvaluateQuery", context, end=end, attributes=attributes, parent=root),
     )
 
 
@@ -208,6 +231,7 @@ def _emit_metrics(run: FinishedRun, destination: Destination, resource: Resource
     for name, value in _name_scores(run.means).items():
         meter.create_gauge(f"{prefix}{name}", unit="1", description=f"Latest mean of {name}").set(value, shared)
     set_means(meter, prefix, run.id, run.means)
+    count_calls(meter, run.id, run.calls)
     data = reader.get_metrics_data()
     provider.shutdown()
     return data

@@ -6,11 +6,9 @@ generative AI want it. The calls are in a trace of their own, and each is linked
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
-from opentelemetry.metrics import Meter
 from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
@@ -19,19 +17,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
 from karat.core import __version__
+from karat.telemetry._calls import count_calls, make_call
 from karat.telemetry._destination import Destination
-from karat.telemetry._emission import RESULT, RUN_ID, Emitted, describe_result, locate_query, locate_run, set_means
-from karat.telemetry._making import Attributes, Maker, make_context, make_trace
+from karat.telemetry._emission import RESULT, Emitted, describe_result, locate_query, locate_run, set_means
+from karat.telemetry._making import RUN_ID, Attributes, Maker, make_context, make_trace
 from karat.telemetry._records import FinishedJudging, JudgedAnswer, ModelCall
 
 SCOPE = "karat.judging"
-DURATIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-"""Seconds: the limits of the histogram of calls, as the conventions have them."""
-TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
-"""The limits of the histograms of tokens."""
-_PROVIDER = "openai"
-"""Whose API the server has; who runs it is not known."""
-_USAGE, _OPERATION = "gen_ai.client.inference.usage", "gen_ai.client.inference.operation"
 
 
 def emit_judging(judging: FinishedJudging, destination: Destination) -> Emitted:
@@ -77,72 +69,10 @@ def _make_call(
     judged: SpanContext | None,
     destination: Destination,
 ) -> ReadableSpan:
-    attributes = {RUN_ID: judging.run, **_describe_call(call)}
-    if destination.content:
-        attributes |= _describe_content(call)
-    begin = int(call.begun * 1e9)
     about = judged is not None and call.query
     links = [locate_query(judged, call.query, call.paraphrase, call.repeat)] if judged and about else []
-    return maker.make_span(
-        f"chat {call.model}",
-        make_context(root.trace_id),
-        begin,
-        begin + int(call.seconds * 1e9),
-        attributes,
-        parent=root,
-        client=True,
-        error=call.error,
-        kind=call.kind,
-        links=links,
-    )
-
-
-def _describe_call(call: ModelCall) -> Attributes:
-    """Return the attributes of a call, without its messages."""
-    attributes: Attributes = {
-        **_describe_model(call),
-        "gen_ai.output.type": "json",
-        **{f"gen_ai.request.{name}": value for name, value in call.request.items()},
-    }
-    if call.tokens is not None:
-        attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"] = call.tokens
-    if call.prompt is not None:
-        attributes["gen_ai.prompt.name"], attributes["gen_ai.prompt.version"] = call.prompt
-    optional = {
-        "gen_ai.response.id": call.response_id,
-        "query_id": call.query,
-        "karat.judge": call.judge,
-        "karat.paraphrase": call.paraphrase,
-        "karat.repeat": call.repeat,
-        "karat.vote": call.vote,
-        "karat.attempts": call.attempts if call.attempts > 1 else 0,
-    }
-    return attributes | {name: value for name, value in optional.items() if value}
-
-
-def _describe_model(call: ModelCall) -> Attributes:
-    """Return what spans and metrics say of the model."""
-    attributes: Attributes = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDER,
-        "gen_ai.request.model": call.model,
-        "server.address": call.address,
-        "server.port": call.port,
-    }
-    return {**attributes, "gen_ai.response.model": call.response_model} if call.response_model else attributes
-
-
-def _describe_content(call: ModelCall) -> Attributes:
-    """Return the messages of a call, as the conventions write them."""
-    attributes = {"gen_ai.input.messages": _write_messages(call.messages)}
-    if call.reply:
-        attributes["gen_ai.output.messages"] = _write_messages([("assistant", call.reply)])
-    return attributes
-
-
-def _write_messages(messages: Sequence[tuple[str, str]]) -> str:
-    written = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in messages]
-    return json.dumps(written, ensure_ascii=False)
+    context, begin = make_context(root.trace_id), int(call.begun * 1e9)
+    return make_call(maker, judging.run, call, context, root, begin, content=destination.content, links=links)
 
 
 def _list_results(
@@ -179,32 +109,8 @@ def _emit_metrics(judging: FinishedJudging, destination: Destination, resource: 
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     meter = provider.get_meter(SCOPE, __version__)
-    if judging.calls:
-        _count_calls(meter, judging)
+    count_calls(meter, judging.run, judging.calls)
     set_means(meter, destination.prefix, judging.run, judging.means)
     data = reader.get_metrics_data()
     provider.shutdown()
     return data
-
-
-def _count_calls(meter: Meter, judging: FinishedJudging) -> None:
-    duration = meter.create_histogram(
-        "gen_ai.client.inference.duration",
-        unit="s",
-        description="Duration of calls of a model",
-        explicit_bucket_boundaries_advisory=DURATIONS,
-    )
-    kinds = ("input_tokens", "output_tokens")
-    totals = [meter.create_counter(f"{_USAGE}.{kind}", unit="{token}") for kind in kinds]
-    spreads = [
-        meter.create_histogram(f"{_OPERATION}.{kind}", unit="{token}", explicit_bucket_boundaries_advisory=TOKENS)
-        for kind in kinds
-    ]
-    for call in judging.calls:
-        shared = {RUN_ID: judging.run, **_describe_model(call)}
-        duration.record(call.seconds, {**shared, "error.type": call.kind} if call.error else shared)
-        modality = "unknown" if call.tokens is None else "text"
-        for total, spread, count in zip(totals, spreads, call.tokens or (0, 0), strict=True):
-            total.add(count, {**shared, "gen_ai.token.modality": modality})
-            if call.tokens is not None:
-                spread.record(count, shared)

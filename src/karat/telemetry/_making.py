@@ -26,6 +26,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, S
 from karat.core import __version__
 
 Attributes = dict[str, Any]
+RUN_ID = "karat.run.id"
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _UNSET = Status(StatusCode.UNSET)
 _LONGEST = 500

@@ -61,6 +61,8 @@ class FinishedRun:
     means: Mapping[str, float]
     """By measure, without those that no query has a value of."""
     regression: Regression | None = None
+    calls: tuple[ModelCall, ...] = ()
+    """Calls of a model by which the questions were answered."""
 
 
 def make_seed(run_id: str, begun: str) -> str:

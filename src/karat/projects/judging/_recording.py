@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from karat.chat import Call
 from karat.core import Run
 from karat.judges import Judge, Opinion
 from karat.net import describe_error
+from karat.projects._calls import describe_call
 from karat.projects._project import Project
 from karat.schema import JudgeSpending
 from karat.telemetry import Destination, FinishedJudging, JudgedAnswer, ModelCall, find_destination, make_seed
 
 _LONGEST = 4000
 """Characters of an explanation."""
-_REQUEST = ("temperature", "max_tokens", "seed")
 
 
 class Recording:
@@ -38,7 +36,7 @@ class Recording:
 
     def hear(self, call: Call) -> None:
         """Take a call of a model; its messages only if they are sent."""
-        self._calls.append(_describe_call(call, content=self._destination.content))
+        self._calls.append(describe_call(call, content=self._destination.content))
 
     def add(self, answers: Iterable[JudgedAnswer]) -> None:
         """Take what judges said."""
@@ -133,30 +131,3 @@ def list_judged(
 def _explain(opinion: Opinion) -> str:
     lines = (f"{finding.subject}: {finding.verdict} {finding.reason}".rstrip() for finding in opinion.findings)
     return "; ".join(lines)[:_LONGEST]
-
-
-def _describe_call(call: Call, *, content: bool) -> ModelCall:
-    place, parameters, about = urlsplit(call.model.url), call.model.parameters, call.subject
-    body = json.loads(call.body) if content else {"messages": []}
-    return ModelCall(
-        model=call.model.model,
-        address=place.hostname or "",
-        port=place.port or (443 if place.scheme == "https" else 80),
-        begun=call.begun,
-        seconds=call.seconds,
-        request={name: parameters[name] for name in _REQUEST if name in parameters},
-        tokens=None if call.usage is None else (call.usage.sent, call.usage.received),
-        attempts=call.attempts,
-        response_id=call.reply.id if call.reply else "",
-        response_model=call.reply.model if call.reply else "",
-        error=call.error,
-        kind=call.kind,
-        prompt=None if call.prompt is None else (call.prompt.name, call.prompt.version),
-        query=about.query if about else "",
-        paraphrase=about.paraphrase if about else 0,
-        repeat=about.repeat if about else 0,
-        judge=about.judge if about else "",
-        vote=about.vote if about else 0,
-        messages=tuple((message["role"], message["content"]) for message in body["messages"]),
-        reply=call.reply.text if content and call.reply else "",
-    )

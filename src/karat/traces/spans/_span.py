@@ -83,4 +83,4 @@ def read_iso(value: Any) -> int:
         return read_nanoseconds(value * 1_000_000)
     time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return (time - _EPOCH) // _MICROSECOND * 1000
+    return read_nanoseconds((time - _EPOCH) // _MICROSECOND * 1000)
