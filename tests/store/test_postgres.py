@@ -168,6 +168,12 @@ def test_a_day_whose_rows_came_too_early_stays_where_they_are(address: str) -> N
         ("postgresql://db:port/logs", "cannot be read"),
         ("postgresql://db/logs?schema=x;drop", "is not the name of a schema"),
         ("postgresql://db/logs?schema", "cannot be read"),
+        ("postgresql://ana:secret/7@db/logs", "cannot be read"),
+        ("postgresql://ana:secret#7@db/logs", "cannot be read"),
+        ("postgresql://ana:12/secret@db/logs", "has an @ after its host"),
+        ("postgresql://ana:12?secret=@db/logs", "has an @ after its host"),
+        ("postgresql://db/logs?schema=information_schema", "is not the name of a schema"),
+        ("postgresql://db/logs?schema=pg_temp", "is not the name of a schema"),
     ],
 )
 def test_an_address_without_sense(text: str, problem: str) -> None:
@@ -175,6 +181,15 @@ def test_an_address_without_sense(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem) as error:
         parse_address(text)
     assert "secret" not in str(error.value)
+
+
+def test_a_schema_may_have_the_name_of_a_word_of_sql(address: str) -> None:
+    """Such as user."""
+    named = f"{address.partition('&schema=')[0]}&schema=user"
+    with open_store(named, write=True) as store, store.transaction():
+        assert store.add_queries([("q", 1.0, *QUERY[2:])]) == 1
+    with open_store(named) as store:
+        assert [row[0] for row in store.queries(None, None)] == ["q"]
 
 
 def test_what_is_no_store(address: str) -> None:

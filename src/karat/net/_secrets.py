@@ -35,7 +35,7 @@ _ALWAYS_SECRET = re.compile(
     r"(apikey|accesskey|secretkey|privatekey|subscriptionkey|accesstoken|authtoken|bearertoken|secret|password|passwd"
     r"|passphrase|authorization|credential)s?\Z"
 )
-_SECRET_IN_ADDRESS = re.compile(r"(key|token|pass|pwd|sig|signature|auth|code)\Z")
+_SECRET_IN_ADDRESS = re.compile(r"(xamz|xgoog)?(security)?(key|token|pass|pwd|sig|signature|auth|code)\Z")
 _SECRET_VARIABLE = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PASSPHRASE|PAT)(_|$)|(TOKEN|SECRET|PASSWORD)$"
 )

@@ -16,7 +16,7 @@ from karat.online._hit_rows import to_text
 from karat.online._ingest import ingest_locked, lock_ingester
 from karat.online._paths import Paths, find_paths
 from karat.online._privacy import KEY_VARIABLE, count_other_keys, hash_id, parse_key, read_key
-from karat.online._received import forget_received
+from karat.online._received import forget_received, list_received_sessions
 from karat.online._segment import HEADER, SUFFIX, Broken, erase, is_erased, read_frames
 from karat.schema import OnlineForgetting
 from karat.store import Store, open_store
@@ -54,20 +54,21 @@ def forget(
         ingest_locked(paths, store)
         # The id itself, too: a log may keep ids.
         values = {given} if known is None else {given, hash_id(known, column, given)}
-        traces = _find_traces(archive, store, column, values)
+        traces = _find_traces(paths, archive, store, column, values)
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)
             rows += sum(store.forget_query(query) for query in traces.queries)
             forget_in_trials(store, (value for name, value in traces.ids if name == "session"))
         frames, unread = _erase_all(paths, traces)
-        frames += forget_received(paths.base, traces.ids)
+        received, is_gone = forget_received(paths.base, traces.ids)
+        frames += received
         archived = archive.forget(traces.covers_row)
         if not fits and not rows and not frames and not archived:
             raise _explain_key(path, known)
         with store.transaction():
             store.forget_damages()
         damages, kept = _remove_damages(paths)
-        complete = store.compact()
+        complete = store.compact() and is_gone
     return OnlineForgetting(
         rows=rows,
         frames=frames,
@@ -131,12 +132,13 @@ class _Traces:
         return named in self.queries or any(to_text(getattr(draft, column)) == value for column, value in self.ids)
 
 
-def _find_traces(archive: Archive, store: Store, column: str, values: set[str]) -> _Traces:
+def _find_traces(paths: Paths, archive: Archive, store: Store, column: str, values: set[str]) -> _Traces:
     """Return by what all records of somebody are recognised: of a user, these are all their sessions."""
     ids = {(column, value) for value in values}
     archived = list(archive.rows())
     if column == "user":
         sessions = {session for value in values for session in store.sessions(value)}
+        sessions |= list_received_sessions(paths.base, values)
         sessions |= {str(row["session"]) for row in archived if row.get("user") in values and row.get("session")}
         ids |= {("session", session) for session in sessions}
     queries = {str(row.get("id")) for row in archived if any(row.get(name) == value for name, value in ids)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from karat.schema import OnlineReceived
@@ -40,13 +40,25 @@ def _strip(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
 
 
-def forget_received(base: Path, ids: frozenset[tuple[str, str]]) -> int:
-    """Remove the spans of sessions and users from the buffer of a log; return how many there were."""
+def list_received_sessions(base: Path, users: Iterable[str]) -> set[str]:
+    """Return the sessions of users in the buffer of a log."""
+    buffer = open_span_buffer(base)
+    if buffer is None:
+        return set()
+    try:
+        return {session for user in users for session in buffer.sessions(user)}
+    finally:
+        buffer.close()
+
+
+def forget_received(base: Path, ids: frozenset[tuple[str, str]]) -> tuple[int, bool]:
+    """Remove the spans of sessions and users from the buffer of a log; return how many, and whether no byte is left."""
     buffer = open_span_buffer(base, write=True, make=False)
     if buffer is None:
-        return 0
+        return 0, True
     try:
         with buffer.transaction():
-            return sum(buffer.forget(column, value) for column, value in ids)
+            count = sum(buffer.forget(column, value) for column, value in ids)
+        return count, buffer.compact()
     finally:
         buffer.close()

@@ -56,10 +56,10 @@ def parse_address(text: str) -> Address:
         parts = urlsplit(text)
         parts.port  # noqa: B018 (raises where it is no number)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
-    except ValueError as error:
-        raise UsageError(
-            f"the address of a store cannot be read: {error}; use postgresql://USER@HOST/DATABASE"
-        ) from None
+    except ValueError:  # which may repeat a part of a password
+        raise UsageError("the address of a store cannot be read; use postgresql://USER@HOST/DATABASE") from None
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # after a password with a / in it
+        raise UsageError("the address of a store has an @ after its host; use postgresql://USER@HOST/DATABASE")
     if parts.password or "password" in options or "sslpassword" in options:
         advice = "set PGPASSWORD, or name a file by PGPASSFILE: an address is seen in lists of processes, and logged"
         raise UsageError(f"the address of a store may not have a password in it; {advice}")
@@ -67,7 +67,7 @@ def parse_address(text: str) -> Address:
     if unknown := sorted(options.keys() - set(_OPTIONS)):
         known = ", ".join(("schema", *_OPTIONS))
         raise UsageError(f"the address of a store has the setting {unknown[0]!r}; it may have {known}")
-    if not _SCHEMA.fullmatch(schema):
+    if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_") or schema == "information_schema":
         raise UsageError(f"schema={schema!r} is not the name of a schema; use small letters, digits and _")
     database = unquote(parts.path.strip("/")) or os.environ.get("PGDATABASE", "") or "postgres"
     return Address(text, schema, database)

@@ -300,7 +300,7 @@ def _migrate(connection: psycopg.Connection[Row], address: Address) -> None:
         raise InputError("the database does not hold texts in UTF-8", source=address.text, hint=hint)
     with connection.transaction():
         _lock(connection, address.schema)
-        connection.execute(f"create schema if not exists {address.schema}")
+        connection.execute(f'create schema if not exists "{address.schema}"')
         version = _read_version(connection, address)  # another process may have taken them meanwhile
         if not version:
             connection.execute("create table version (number bigint not null)")
@@ -313,10 +313,10 @@ def _migrate(connection: psycopg.Connection[Row], address: Address) -> None:
 
 def _read_version(connection: psycopg.Connection[Row], address: Address) -> int:
     """Return the version of a store; 0 if there is none."""
-    row = connection.execute("select to_regclass($1)::text", (f"{address.schema}.version",)).fetchone()
+    row = connection.execute("select to_regclass($1)::text", (f'"{address.schema}".version',)).fetchone()
     if row is None or row[0] is None:
         return 0
-    ((version,),) = connection.execute(f"select number from {address.schema}.version").fetchall()
+    ((version,),) = connection.execute(f'select number from "{address.schema}".version').fetchall()
     return int(version)
 
 

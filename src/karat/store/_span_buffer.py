@@ -19,6 +19,8 @@ from karat.store._sqlite import explain
 WAITING, WRITING, WRITTEN = 0, 1, 2
 _VERSION = 1
 _BUSY = 30.0
+_OVERHEAD = 1000  # bytes that a span takes beside what it says
+_READERS = 500  # milliseconds to wait for readers before the log of changes is emptied
 _SCHEMA = (
     """create table spans (
         number integer primary key, trace text not null, span text not null, parent text not null, kind text not null,
@@ -128,22 +130,34 @@ class SpanBuffer:
         rows = self._connection.execute("select distinct trace from spans where state = 1 limit ?", (limit,))
         return [trace for (trace,) in rows]
 
-    def read(self, trace: str, state: int) -> list[BufferedSpan]:
-        """Return the spans of a trace in a state, in the order in which they came."""
+    def read(self, trace: str, state: int, most: int | None = None) -> list[BufferedSpan]:
+        """Return the spans of a trace in a state, in the order in which they came; those that fit into so many bytes.
+
+        There is at least one.
+        """
         rows = self._connection.execute(
             f"select {_COLUMNS} from spans where trace = ? and state = ? order by number",  # noqa: S608 (a constant)
             (trace, state),
         )
-        return [BufferedSpan(*row) for row in rows]
+        spans: list[BufferedSpan] = []
+        size = 0
+        for row in map(BufferedSpan._make, rows):
+            size += _OVERHEAD + len(row.payload or b"")
+            if spans and most is not None and size > most:
+                break
+            spans.append(row)
+        return spans
 
-    def finish(self, trace: str, records: Mapping[str, str], person: tuple[str, str]) -> None:
-        """Record in which records the spans of a trace are, and whose trace it is; those in none are forgotten."""
+    def finish(self, trace: str, spans: Iterable[str], records: Mapping[str, str], person: tuple[str, str]) -> None:
+        """Record in which records some spans of a trace are, and whose trace it is; those in none are forgotten."""
         self._connection.executemany(
             "update spans set state = 2, record = ?, payload = null, session = iif(session = '', ?, session), "
             "user = iif(user = '', ?, user) where trace = ? and span = ? and state = 1",
             [(record, *person, trace, span) for span, record in records.items()],
         )
-        self._connection.execute("delete from spans where trace = ? and state = 1", (trace,))
+        self._connection.executemany(
+            "delete from spans where trace = ? and span = ? and state = 1", [(trace, span) for span in spans]
+        )
 
     def trim(self, keep: int) -> None:
         """Forget the oldest spans that were written, but for so many."""
@@ -167,6 +181,26 @@ class SpanBuffer:
         return tuple(
             self._connection.execute("select count(*), count(distinct trace) from spans where state < 2").fetchone()
         )
+
+    def sessions(self, user: str) -> list[str]:
+        """Return the sessions of a user."""
+        rows = self._connection.execute("select distinct session from spans where user = ? and session != ''", (user,))
+        return [session for (session,) in rows]
+
+    def compact(self) -> bool:
+        """Write all into the file, without a byte of what was deleted; return False if a reader has the old pages."""
+        with explain(self.path):
+            self._connection.execute(f"pragma busy_timeout = {_READERS}")
+            ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)")
+        return not busy
+
+    def measure(self) -> int:
+        """Return how many bytes the spans take."""
+        pages, free, size = (
+            self._connection.execute(f"pragma {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
 
     def forget(self, column: str, value: str) -> int:
         """Remove all traces of a session or a user; return how many spans those had."""

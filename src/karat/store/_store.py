@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from karat.store import _statements as sql
@@ -13,6 +13,7 @@ from karat.store._address import is_address
 from karat.store._alerts import AlertTables
 from karat.store._database import Database, Row
 from karat.store._sessions import SessionTables
+from karat.store._tables import RECORDS
 from karat.store._traffic import TrafficTables, find_part
 from karat.store._trials import TrialTables
 
@@ -154,6 +155,12 @@ class Store:
     def latencies(self, since: float | None, until: float | None) -> Iterator[float]:
         """Yield the latencies of the queries of a span of time, in milliseconds, where they were measured."""
         return (latency for (latency,) in self._database.stream(traffic_sql.LATENCIES, *_span(since, until)))
+
+    def list_known(self, table: str, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids that records of a table have, whenever they were: few, as all days are searched."""
+        assert table in RECORDS
+        statement = f"select id from {table} where id = ? limit 1"  # noqa: S608 (checked)
+        return {name for id_ in ids for (name,) in self._rows(statement, id_)}
 
     def query_ids(self, column: str, value: str) -> list[str]:
         """Return the ids of the queries of a session or a user."""

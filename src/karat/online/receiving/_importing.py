@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from karat.online.receiving._joining import join_trace
 from karat.online.receiving._span_files import KINDS, SpanFile, find_file_kind, read_span_file
 from karat.online.receiving._taking import Refused, Row, Taker
 from karat.schema import OnlineImport
-from karat.store import BufferedSpan, open_store
+from karat.store import BufferedSpan, Store, open_store
+from karat.store import Row as StoredRow
 
 _UBI = "ubi"
 
@@ -79,6 +81,7 @@ def _import_spans(
     if not keep_ids and key is None and read_key(paths.key) is None:
         _join(files, paths, redact, secrets.token_bytes())  # what is refused leaves no key behind
     hash_key = None if keep_ids else find_key(paths.key, key)
+    begin = time.time()
     drafts, ignored = _join(files, paths, redact, hash_key)
     records = [finish(draft) for draft in drafts]
     queries = [query_row(record) for record in records if isinstance(record, LoggedQuery)]
@@ -86,11 +89,18 @@ def _import_spans(
     if hash_key is not None:
         note_key(paths.key_checks, hash_key)
     with open_store(path, write=True) as store, store.transaction():
-        new_queries, new_events = store.add_queries(queries), store.add_events(events)
+        new_queries = store.add_queries(_list_new(store, "queries", queries, begin))
+        new_events = store.add_events(_list_new(store, "events", events, begin))
     repeated = len(records) - new_queries - new_events
     return OnlineImport(
         queries=new_queries, events=new_events, repeated=repeated, ignored=dict(sorted(ignored.items()))
     )
+
+
+def _list_new(store: Store, table: str, rows: list[StoredRow], begin: float) -> list[StoredRow]:
+    """Return rows without those that are there already with the time of an earlier import, as their files have none."""
+    known = store.list_known(table, [row[0] for row in rows if row[1] >= begin])
+    return [row for row in rows if row[0] not in known] if known else rows
 
 
 def _join(

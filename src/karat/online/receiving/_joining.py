@@ -63,6 +63,10 @@ class _Group:
     def start(self) -> int:
         return self.tops[0].row.start
 
+    def list_ids(self) -> set[str]:
+        """Return the documents of the query, as far as it is known."""
+        return {hit[0] for step in self.list_steps() for hit in step.draft.hits}
+
     def list_steps(self) -> list[_Part]:
         """Return all retrievers and rerankers of the query, in the order of time."""
         inner = (part for top in (*self.tops, *self.reranks) for part in top.inner)
@@ -169,9 +173,9 @@ def _group(tops: Sequence[_Part]) -> list[_Group]:
         latest[key] = group = _Group([part])
         groups.append(group)
         by_text.setdefault(part.draft.text, []).append(group)
-    retrievals = tuple(groups)
+    recent = [(group, group.list_ids()) for group in groups[-_RECENT:]]
     for part in (part for part in tops if part.row.kind == RERANK):
-        choices = by_text.get(part.draft.text, ()) or [g for g in retrievals[-_RECENT:] if _covers(g, part)]
+        choices = by_text.get(part.draft.text, ()) or [group for group, ids in recent if _covers(ids, part)]
         place = bisect_right(choices, part.row.start, key=lambda group: group.start)
         if place:
             choices[place - 1].reranks.append(part)
@@ -180,9 +184,8 @@ def _group(tops: Sequence[_Part]) -> list[_Group]:
     return sorted(groups, key=lambda group: group.tops[0].order)
 
 
-def _covers(group: _Group, part: _Part) -> bool:
+def _covers(ids: set[str], part: _Part) -> bool:
     """Return whether a reranker may have got its documents from a query, although it was asked in other words."""
-    ids = {hit[0] for step in group.list_steps() for hit in step.draft.hits}
     return ids.issuperset(hit[0] for hit in part.draft.hits)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from karat.core import InputError, SystemFailed
 from karat.net import require_package
 from karat.online.receiving._receiver import Overloaded, Receiver
-from karat.traces.spans import Batch, read_json_request, read_message
+from karat.traces.spans import Batch, TooMany, read_json_request, read_message
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST_BODY = 16 << 20  # bytes, packed and unpacked
@@ -114,6 +114,8 @@ def _decode(path: str, kind: str, body: bytes) -> Batch:
                 raise ValueError("it is not an object")
             return read_json_request(value, "the body")
         return read_message(_message(path, "Request").FromString(body))
+    except TooMany as error:
+        raise BadRequest(413, "too_large", str(error)) from None
     except (ValueError, RecursionError, InputError) as error:
         raise BadRequest(400, "malformed", f"the body cannot be read: {error}") from None
     except Exception as error:

@@ -30,6 +30,8 @@ _LONGEST = 5  # times the patience: a trace that never ends is written piece by 
 _MOST_WAITING = 200_000  # spans; then the oldest traces are written as they are
 _MOST_WRITTEN = 200_000  # spans that are known to be written
 _MOST_JOURNAL = 512 << 20  # bytes that wait for an ingester
+_MOST_BUFFER = 1 << 30  # bytes of spans
+_LARGEST_TRACE = 32 << 20  # bytes of spans that are joined at once
 _AT_ONCE = 200  # traces of one transaction
 _LEAST_FREE = 32 << 20  # bytes of the disk
 
@@ -154,6 +156,8 @@ class Receiver:
             self._full = "the disk is nearly full"
         elif journal > self._most_journal:
             self._full = "the journal is full: is an ingester at work?"
+        elif self._buffer.measure() > _MOST_BUFFER:
+            self._full = "the buffer is full: too much waits for the rest of its traces"
         elif self._waiting > 2 * self._most_waiting:
             self._full = "too many spans wait for the rest of their traces"
 
@@ -167,21 +171,23 @@ class Receiver:
         return traces
 
     def _write(self, traces: Iterable[str]) -> int:
-        done: dict[str, Joined] = {}
+        done: list[tuple[str, list[str], Joined]] = []
         counts: Counter[str] = Counter()
         total = 0
         for trace in traces:
-            joined = join_trace(trace, self._buffer.read(trace, WRITING), self._buffer.read(trace, WRITTEN))
+            rows = self._buffer.read(trace, WRITING, _LARGEST_TRACE)  # the rest of it is late
+            joined = join_trace(trace, rows, self._buffer.read(trace, WRITTEN))
             for draft in joined.drafts:
                 payload = _encode(draft)
                 if not self._journal.append(payload) and len(payload) <= LARGEST:  # larger ones are counted as dropped
                     raise SystemFailed(f"{self._paths.journal}: a record cannot be written; is the disk full?")
-            done[trace] = joined
             counts += joined.counts
             total += len(joined.drafts)
+            joined.drafts.clear()  # they may be large, and there are many traces
+            done.append((trace, [row.span for row in rows], joined))
         with self._buffer.transaction():
-            for trace, joined in done.items():
-                self._buffer.finish(trace, joined.records, joined.person)
+            for trace, spans, joined in done:
+                self._buffer.finish(trace, spans, joined.records, joined.person)
             self._buffer.count(counts)
         return total
 
@@ -215,6 +221,7 @@ def _encode(draft: QueryDraft | EventDraft) -> bytes:
     payload = encode_draft(draft)
     if len(payload) > LARGEST and isinstance(draft, QueryDraft) and draft.channels:
         draft.channels = None
+        draft.hits = [{**hit, "channels": []} for hit in draft.hits]
         draft.attributes = {**(draft.attributes or {}), "channels": "left out: too large"}
         payload = encode_draft(draft)
     return payload

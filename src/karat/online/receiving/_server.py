@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import socket
 import threading
 import time
@@ -28,6 +29,7 @@ from karat.online.receiving._receiver import Receiver
 _logger = logging.getLogger("karat.online")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _IDLE = 30.0  # seconds without a byte
+_HEAD = 45.0  # seconds for a whole head, and for the time before it
 _BODY = 60.0  # seconds for a whole body
 _LINGER = 2.0  # seconds for what comes after a refusal
 _CONNECTIONS = 64
@@ -50,7 +52,10 @@ class Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._slots = threading.BoundedSemaphore(_CONNECTIONS)
         self._room, self._lock = _BYTES, threading.Lock()
-        self._open: set[socket.socket] = set()
+        self._open: dict[socket.socket, float] = {}
+        """When each connection has to have sent what it is expected to send."""
+        self.turn = threading.Lock()
+        """One body at a time is unpacked and decoded, which may take many times its length of memory."""
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -89,8 +94,7 @@ class Server(ThreadingHTTPServer):
                 request.sendall(_BUSY)
             self.shutdown_request(request)
             return
-        with self._lock:
-            self._open.add(request)
+        self.expect(request, _HEAD)
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -99,8 +103,22 @@ class Server(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             with self._lock:
-                self._open.discard(request)
+                self._open.pop(request, None)
             self._slots.release()
+
+    def expect(self, connection: socket.socket, seconds: float) -> None:
+        """Set within how many seconds a connection has to have sent what comes next."""
+        with self._lock:
+            self._open[connection] = time.monotonic() + seconds
+
+    def service_actions(self) -> None:
+        """Cut off who sends a byte now and then, so as to hold a connection for ever."""
+        with self._lock:
+            now = time.monotonic()
+            late = [connection for connection, deadline in self._open.items() if deadline < now]
+            for connection in late:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RD)
 
     def handle_error(self, *_: Any) -> None:
         """Ignore a sender that went away; anything else is a mistake of ours."""
@@ -133,6 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Print nothing: what is refused is counted."""
+
+    def handle_one_request(self) -> None:
+        """Answer a request, whose head has to come in time."""
+        self.server.expect(self.connection, _HEAD)
+        super().handle_one_request()
 
     def do_POST(self) -> None:
         """Take spans, log records or metrics."""
@@ -167,7 +190,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise BadRequest(404, "path", f"there is {', '.join(sorted(PATHS))}")
         headers = {name.lower(): value for name, value in self.headers.items()}
         with self.server.reserve(self._find_length() or LARGEST_BODY):
-            return answer_export(self.server.receiver, path, headers, self._read_body())
+            body = self._read_body()
+            with self.server.turn:
+                return answer_export(self.server.receiver, path, headers, body)
 
     def _check(self) -> str:
         """Return the path of a request, or refuse one that a page of the web made this machine's browser send."""
@@ -179,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _find_length(self) -> int | None:
         """Return the length of the body, or None if it comes in chunks."""
-        coding, length = self.headers.get("Transfer-Encoding"), self.headers.get("Content-Length")
+        coding, length = self._find_header("Transfer-Encoding"), self._find_header("Content-Length")
         if coding is not None:
             if coding.strip().lower() != "chunked" or length is not None:
                 raise BadRequest(400, "malformed", "send a Content-Length, or chunks")
@@ -192,19 +217,32 @@ class _Handler(BaseHTTPRequestHandler):
             raise too_large()
         return int(length)
 
+    def _find_header(self, name: str) -> str | None:
+        """Return a header that says how long the body is: of two, somebody before us may have believed the other."""
+        values = self.headers.get_all(name, [])
+        if len(values) > 1:
+            raise BadRequest(400, "malformed", f"{name} is there twice")
+        return values[0] if values else None
+
     def _read_body(self) -> bytes:
         length = self._find_length()
+        self.server.expect(self.connection, _BODY)
         self._deadline = time.monotonic() + _BODY
-        return self._read_exactly(length) if length is not None else b"".join(self._read_chunks())
+        body = bytearray()  # one: a list of many small parts takes twenty times as much
+        if length is None:
+            self._read_chunks(body)
+        else:
+            self._read_into(body, length)
+        self.server.expect(self.connection, math.inf)
+        return bytes(body)
 
-    def _read_chunks(self) -> Iterator[bytes]:
-        room = LARGEST_BODY
+    def _read_chunks(self, body: bytearray) -> None:
         while size := self._read_size():
-            room -= size
-            if room < 0:
+            if len(body) + size > LARGEST_BODY:
                 raise too_large()
-            yield self._read_exactly(size)
-            if self._read_exactly(2) != b"\r\n":
+            self._read_into(body, size)
+            self._read_into(end := bytearray(), 2)
+            if end != b"\r\n":
                 raise BadRequest(400, "malformed", "a chunk is longer than it says")
         while self._read_line():  # trailers
             pass
@@ -212,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _read_size(self) -> int:
         text = self._read_line().partition(b";")[0].strip()
         try:
-            if not 0 < len(text) <= 8 or not text.isalnum():
+            if not 0 < len(text) <= 8 or not text.isalnum() or b"x" in text.lower():
                 raise ValueError
             return int(text, 16)
         except ValueError:
@@ -224,15 +262,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise BadRequest(400, "malformed", "a chunk is cut off, or takes too long")
         return line.rstrip(b"\r\n")
 
-    def _read_exactly(self, size: int) -> bytes:
-        parts: list[bytes] = []
+    def _read_into(self, body: bytearray, size: int) -> None:
         while size:
             part = self.rfile.read1(min(size, _PIECE)) if time.monotonic() < self._deadline else b""
             if not part:
                 raise BadRequest(400, "malformed", "the body is cut off, or takes too long")
-            parts.append(part)
+            body += part
             size -= len(part)
-        return b"".join(parts)
 
     def _refuse_method(self) -> None:
         self.close_connection = True

@@ -10,9 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 from karat.core import shorten
+from karat.net import hide_secrets
 from karat.online._drafts import EventDraft, QueryDraft
 from karat.online._journal import Journal
 from karat.online._log import Log, Origin
@@ -50,6 +52,7 @@ _ZEROS = re.compile("0+")
 _OTLP_TRACE, _OTLP_SPAN = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
 _NO_KEY = b"karat.documents"
 _USEFUL = 0.5
+_MOST_EVENTS = 10_000  # of a span
 _ABOUT = {"data_source": "gen_ai.data_source.id", "memory_store": "gen_ai.memory.store.id"}
 
 
@@ -83,9 +86,15 @@ class Taker:
         if span.scope.startswith(OWN) or span.attributes.keys() & {f"{OWN}format", f"{OWN}stage", f"{OWN}run.id"}:
             self.counts["ignored.karat"] += 1
             return []
-        kind, draft = self._read(span)
+        try:
+            kind, draft = self._read(span)
+            events = list(islice(_list_events(span), _MOST_EVENTS + 1))
+        except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
+            raise Refused(f"span {span.id} cannot be read: {shorten(str(error))[1:-1]}") from None
+        if len(events) > _MOST_EVENTS:
+            raise Refused(f"span {span.id} has more than {_MOST_EVENTS:,} evaluations or changes of a memory")
         rows = [self._make_row(span, span.id, span.parent, kind, draft)]
-        for number, event in enumerate(_list_events(span)):
+        for number, event in enumerate(events):
             event.id = f"{make_record_id(span.trace, span.id)}-{number}"
             rows.append(self._make_row(span, f"{span.id}-{number}", span.id, EVENT, event))
         if rows[0][3] == OTHER and len(rows) == 1 and not (rows[0][6] or rows[0][7]):
@@ -126,10 +135,7 @@ class Taker:
 
     def _read(self, span: Span) -> tuple[str, QueryDraft | None]:
         """Return the kind of a span, and what it says, if that may become a part of a record."""
-        try:
-            step = read_step(span)
-        except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
-            raise Refused(f"span {span.id} cannot be read: {shorten(str(error))[1:-1]}") from None
+        step = read_step(span)
         if step is not None:
             return RERANK if step.reranks else STEP, self._step_draft(span, step)
         if answer := read_answer(span):
@@ -145,7 +151,7 @@ class Taker:
             fields.pop("text", ""),
             find_session(span.attributes),
             find_user(span.attributes),
-            tool=span.name,
+            tool=_hide_login(span.name),
             trace=span.trace,
             system=str(span.resource.get("service.name") or ""),
             build=str(span.resource.get("service.version") or ""),
@@ -173,7 +179,7 @@ class Taker:
     def _find_id(self, record: dict[str, Any]) -> str:
         """Return the id of a document. One that has none gets a hash of its text, which is always the same."""
         if id_ := find_document_id(record):
-            return id_
+            return _hide_login(id_)
         if not (content := find_content(record)):
             return ""
         self.counts["documents_by_text"] += 1
@@ -210,6 +216,11 @@ def make_record_id(trace: str, span: str) -> str:
     'otel-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331'
     """
     return f"{RECEIVED}{trace}-{span}"
+
+
+def _hide_login(text: str) -> str:
+    """Return a name without what is secret in it, if it is an address: one may have a password, or be signed."""
+    return hide_secrets(text) if "://" in text and ("@" in text or "?" in text) else text
 
 
 def _find_score(record: dict[str, Any]) -> float | None:

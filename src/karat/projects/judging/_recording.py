@@ -43,7 +43,7 @@ class Recording:
         self._answers.extend(answers)
 
     def begin(self, path: Path, run: Run | None = None, *, other: Path | None = None) -> None:
-        """Say what is judged: ``path`` is the file of the run, or of what is judged instead of one."""
+        """Set what is judged: ``path`` is the file of the run, or of what is judged instead of one."""
         self._judging = replace(
             self._judging,
             run=path.stem,

@@ -10,7 +10,7 @@ from karat.traces.spans._observations import (
     read_output,
     read_score_row,
 )
-from karat.traces.spans._otlp import Batch, Entry, read_json_request, read_message
+from karat.traces.spans._otlp import Batch, Entry, TooMany, read_json_request, read_message
 from karat.traces.spans._span import Span, parse_text, read_iso
 from karat.traces.spans._steps import (
     DOCUMENT_IDS,
@@ -34,6 +34,7 @@ __all__ = [
     "Evaluation",
     "Span",
     "Step",
+    "TooMany",
     "find_content",
     "find_document_id",
     "find_kind",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.traces.spans._otlp import Entry
-from karat.traces.spans._span import Span, parse_text
+from karat.traces.spans._span import Span, parse_text, to_number
 from karat.traces.spans._steps import find_kind
 
 EVALUATION_EVENT = "gen_ai.evaluation.result"
@@ -153,10 +153,10 @@ def _read_row(row: Mapping[str, Any], time: int) -> Iterator[Evaluation]:
     metadata = parse_text(row.get("metadata"))
     about = metadata if isinstance(metadata, dict) else _strip(row, "metadata.")
     position = row.get("position", about.get("document_position"))
-    score = row.get("score")
+    score = to_number(row.get("score"))
     yield Evaluation(
         name=name,
-        score=float(score) if isinstance(score, int | float) and math.isfinite(score) else None,
+        score=score if score is not None and math.isfinite(score) else None,
         label=str(row.get("label") or ""),
         explanation=str(row.get("explanation") or ""),
         annotator=str(row.get("annotator_kind") or "").upper(),

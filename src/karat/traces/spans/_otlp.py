@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from karat.core import InputError, shorten
@@ -12,6 +13,11 @@ from karat.traces.spans._span import Span, flatten, read_nanoseconds
 
 T = TypeVar("T")
 _SPAN_ERROR = 2  # STATUS_CODE_ERROR
+_MOST, _MOST_ATTRIBUTES = 50_000, 100_000  # an empty span takes two bytes to send, and a thousand to read
+
+
+class TooMany(Exception):
+    """More spans than are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +46,8 @@ class Batch:
 def read_json_request(value: Any, source: str) -> Batch:
     """Return the spans and log records of a request as JSON. What is no request raises."""
     try:
-        spans = list(list_json_spans(value.get("resourceSpans") or ()))
-        entries = list(_list_json_entries(value.get("resourceLogs") or ()))
+        spans = _take(list_json_spans(value.get("resourceSpans") or ()))
+        entries = _take(_list_json_entries(value.get("resourceLogs") or ()))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"is no request of OTLP: {shorten(repr(error))[1:-1]}", source=source) from None
     problems: list[str] = []
@@ -56,10 +62,18 @@ def read_message(request: Any) -> Batch:
     """Return the spans of an ExportTraceServiceRequest, or the log records of an ExportLogsServiceRequest."""
     problems: list[str] = []
     return Batch(
-        spans=_read_each(_read_message_span, _list_message_spans(request), problems),
-        entries=_read_each(_read_message_entry, _list_message_entries(request), problems),
+        spans=_read_each(_read_message_span, _take(_list_message_spans(request)), problems),
+        entries=_read_each(_read_message_entry, _take(_list_message_entries(request)), problems),
         problems=tuple(problems),
     )
+
+
+def _take(parts: Iterable[T]) -> list[T]:
+    """Return the spans or log records of a request, if they are not too many."""
+    taken = list(islice(parts, _MOST + 1))
+    if len(taken) > _MOST:
+        raise TooMany(f"a request may have {_MOST:,} spans or log records; send smaller batches")
+    return taken
 
 
 def _read_each(read: Callable[..., T], parts: Iterable[tuple[Any, ...]], problems: list[str]) -> tuple[T, ...]:
@@ -115,7 +129,13 @@ def _read_message_entry(record: Any) -> Entry:
 
 
 def _read_message_attributes(items: Any) -> dict[str, Any]:
-    return {item.key: _message_value(item.value) for item in items}
+    return {item.key: _message_value(item.value) for item in _check_number(items)}
+
+
+def _check_number(items: Any) -> Any:
+    if len(items) > _MOST_ATTRIBUTES:
+        raise ValueError(f"a span may have {_MOST_ATTRIBUTES:,} attributes, and this has {len(items):,}")
+    return items
 
 
 def _message_value(value: Any) -> Any:
@@ -178,7 +198,7 @@ def read_json_span(span: Mapping[str, Any], resource: Mapping[str, Any], scope: 
 
 def read_json_attributes(items: Any) -> dict[str, Any]:
     """Return the attributes of OTLP as JSON as plain values by name."""
-    return {str(item["key"]): _any_value(item.get("value") or {}) for item in items}
+    return {str(item["key"]): _any_value(item.get("value") or {}) for item in _check_number(items)}
 
 
 def _any_value(value: Mapping[str, Any]) -> Any:

@@ -70,6 +70,14 @@ def parse_text(value: Any) -> Any:
         return value
 
 
+def to_number(value: Any) -> float | None:
+    """Return a number; None for anything else, and for one that has more digits than numbers have."""
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
+
+
 def read_nanoseconds(value: Any) -> int:
     if abs(number := int(value or 0)) >= _LATEST:
         raise ValueError(f"{shorten(value)} nanoseconds are no time")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.net import Secrets, hide_secrets, is_secret_name
-from karat.traces.spans._span import Span, parse_text
+from karat.traces.spans._span import Span, parse_text, to_number
 
 OWN = "karat."
 """How the names of karat's own attributes begin."""
@@ -120,7 +120,7 @@ def find_score(record: Mapping[str, Any]) -> float | None:
     value = record.get("score")
     if value is None and isinstance(metadata, dict):
         value = metadata.get("score", metadata.get("relevance_score"))
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return None if isinstance(value, bool) else to_number(value)
 
 
 def find_top_k(known: Mapping[str, Any]) -> int:
