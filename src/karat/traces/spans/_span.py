@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -71,11 +72,11 @@ def parse_text(value: Any) -> Any:
 
 
 def to_number(value: Any) -> float | None:
-    """Return a number; None for anything else, and for one that has more digits than numbers have."""
+    """Return a number, infinite if no float holds it; None for anything else."""
     try:
         return float(value) if isinstance(value, int | float) else None
     except OverflowError:
-        return None
+        return math.inf if value > 0 else -math.inf
 
 
 def read_nanoseconds(value: Any) -> int:

@@ -99,14 +99,15 @@ def find_user(known: Mapping[str, Any]) -> str:
 
 
 def find_document_id(record: Mapping[str, Any]) -> str:
-    """Return the id of a document of a span, which may be in its metadata; empty if it has none.
+    """Return the id of a document of a span, a text or a number, which may be in its metadata; empty if it has none.
 
     >>> find_document_id({"content": "Free", "metadata": {"source": "wifi"}})
     'wifi'
     """
     metadata = record.get("metadata")
     sources = (record, metadata if isinstance(metadata, dict) else {})
-    return str(next((values[key] for values in sources for key in DOCUMENT_IDS if values.get(key)), ""))
+    ids = (values[key] for values in sources for key in DOCUMENT_IDS if values.get(key))
+    return str(next((own for own in ids if isinstance(own, str | int | float)), ""))
 
 
 def find_content(record: Mapping[str, Any]) -> str:
