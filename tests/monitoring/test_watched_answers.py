@@ -87,7 +87,7 @@ def test_too_few_that_the_set_has(path: Path) -> None:
     """One question is not enough, and neither is one answer that cites."""
     report = ask(path, (QUESTIONS["wifi"][0], cite("wifi")))
     assert find(report, "coverage").reason.startswith("1 query asks what the golden set asks")
-    assert "questions that were asked twice" in find(report, "divergent").reason
+    assert "questions of the golden set that were asked twice" in find(report, "divergent").reason
     other = path.with_name("other.db")
     report = ask(
         other, (QUESTIONS["wifi"][0], cite("wifi")), (QUESTIONS["pool"][0], {"answer": "No.", "citations": ()})

@@ -175,7 +175,8 @@ def _measure_states(queries: Sequence[LoggedQuery], golden: GoldenSet | None, le
         return missing(f"no state is logged, and {NO_GOLDEN}")
     states = {} if live is None else observe_traces(live.golden, live.run.traces)
     known = [state for state in states.values() if state in STATES]
-    return make_share(sum(state in _APART for state in known), len(known), least, "questions that were asked twice")
+    what = "questions of the golden set that were asked twice"
+    return make_share(sum(state in _APART for state in known), len(known), least, what)
 
 
 def _read_state(attributes: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def find_destination(config: TelemetryConfig, environ: Mapping[str, str] | None 
         prefix=config.prefix,
         content=config.content or variables.get(_CONTENT, "").strip().lower() in _YES,
         timeout=config.timeout,
-        problem=_find_problem(variables) or _find_bad_url(urls),
+        problem=_find_problem(urls, variables) or _find_bad_url(urls),
     )
 
 
@@ -60,10 +60,14 @@ def _find_url(signal: str, configured: str, variables: Mapping[str, str]) -> str
     return own or (f"{base.rstrip('/')}/v1/{signal}" if base else "")
 
 
-def _find_problem(variables: Mapping[str, str]) -> str:
+def _find_problem(urls: Mapping[str, str], variables: Mapping[str, str]) -> str:
     protocol = variables.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
     if protocol not in ("http/protobuf", ""):
         return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and karat sends http/protobuf only"
+    for signal, url in urls.items():
+        if not url.lower().startswith(("http://", "https://")):  # it may hold a password, and is not shown
+            own = f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT"
+            return f"{own if variables.get(own, '').strip() else _BASE} does not begin with http:// or https://"
     return ""
 
 
@@ -72,7 +76,7 @@ def _find_bad_url(urls: Mapping[str, str]) -> str:
     for signal, url in urls.items():
         try:
             parts = urlsplit(url)
-            is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            is_right = bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_right = False
         if not is_right or "@" in f"{parts.path}{parts.query}{parts.fragment}":

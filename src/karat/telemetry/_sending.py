@@ -39,7 +39,8 @@ class Sending:
         if self._thread.is_alive():
             self._stopped.set()
             waited = f"{self._destination.timeout:g} s"
-            return f"telemetry: the collector has not taken all of it within {waited}; {self._end}"
+            where = strip_secrets(next(iter(self._destination.urls.values())))
+            return f"telemetry: the collector at {where} has not taken all of it within {waited}; {self._end}"
         return f"telemetry: {'; '.join(self._problems)}; {self._end}" if self._problems else ""
 
     @property

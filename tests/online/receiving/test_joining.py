@@ -178,6 +178,32 @@ def test_a_channel_that_failed_is_no_query_that_failed(receiver: Receiver, read:
     assert {(query.error, query.count) for query in queries} == {("", 2), ("timed out", None)}
 
 
+def test_a_retrieval_that_failed_is_a_query_that_failed(receiver: Receiver, read: Read) -> None:
+    """What a channel found inside it did not come back; and a reranker after it does not make it right.
+
+    One channel of two that fails is not the query's failure.
+    """
+    second, third = "2" * 32, "3" * 32
+    receiver.accept(
+        batch(
+            retriever(2, "wifi?", [], "fusion", times=(2, 8), error="timed out"),
+            retriever(3, "wifi?", FOUND, "words", parent=2),
+            retriever(2, "wifi?", FOUND, "fusion", trace=second, error="timed out"),
+            reranker(4, "wifi?", FOUND, trace=second),
+            retriever(2, "wifi?", [], "words", trace=third, error="timed out"),
+            retriever(3, "wifi?", FOUND, trace=third),
+            reranker(5, "wifi?", FOUND, trace=third),
+        )
+    )
+    receiver.settle()
+    queries, _ = read()
+    by_trace = {query.trace: query for query in queries}
+    lost, reranked, partial = (by_trace[trace] for trace in (TRACE, second, third))
+    assert (lost.error, lost.hits, lost.count) == ("timed out", (), None)
+    assert (reranked.error, reranked.count) == ("timed out", 2)
+    assert (partial.error, partial.count, partial.attributes["channel_errors"]) == ("", 2, {"words": "timed out"})
+
+
 def test_late_children_join_their_query(receiver: Receiver, path: Path, read: Read) -> None:
     """A channel and an answer that come after the record was written are events of it; another question is a query."""
     receiver.accept(batch(chain(), retriever(2, "wifi?", FOUND, "fusion", parent=1)))

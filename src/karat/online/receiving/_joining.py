@@ -282,7 +282,7 @@ def _make_query(group: _Group, steps: Sequence[_Part]) -> QueryDraft:
     begin, end = min(part.row.start for part in outer), max(part.row.end for part in outer)
     draft: QueryDraft = first.draft
     draft.text = next((part.draft.text for part in steps if part.draft.text), "")
-    draft.hits, draft.count, draft.error = result.draft.hits, result.draft.count, result.draft.error
+    draft.hits, draft.count, draft.error = result.draft.hits, result.draft.count, _find_error(group, result)
     draft.attributes = {**(result.draft.attributes or {}), **(first.draft.attributes or {})} or None
     if errors and not draft.error:
         draft.attributes = {**(draft.attributes or {}), "channel_errors": errors}
@@ -298,14 +298,27 @@ def _make_query(group: _Group, steps: Sequence[_Part]) -> QueryDraft:
 
 
 def _find_result(group: _Group, steps: Sequence[_Part]) -> _Part:
-    """Return the span whose list came back: a reranker after all, else the outermost one that says it."""
+    """Return the span whose list came back: a reranker after all, else the outermost one that says it.
+
+    What was found inside one that failed, and says nothing itself, did not come back.
+    """
     outer = {id(part) for part in group.tops}
     after = {id(part) for part in group.reranks}
+    failed = [top for top in (*group.tops, *group.reranks) if top.draft.error and not top.is_known]
+    lost = {id(part) for top in failed for part in top.inner}
 
     def rank(part: _Part) -> tuple[bool, bool, bool, bool, int]:
-        return part.is_known, id(part) in after, id(part) in outer, part.row.kind == RERANK, part.row.end
+        came_back = part.is_known and id(part) not in lost
+        return came_back, id(part) in after, id(part) in outer, part.row.kind == RERANK, part.row.end
 
     return max(steps, key=rank)
+
+
+def _find_error(group: _Group, result: _Part) -> str:
+    """Return why a query failed: what came back says so, or all its outermost retrievers do, whatever came after."""
+    if all(top.draft.error for top in group.tops):
+        return str(result.draft.error or group.tops[-1].draft.error)
+    return str(result.draft.error)
 
 
 def _is_fused(steps: Sequence[_Part]) -> bool:
