@@ -81,7 +81,6 @@ class PostgresDatabase:
     def __init__(self, address: Address, connection: psycopg.Connection[Row]) -> None:
         self.place, self._address, self._connection = address.text, address, connection
         self._names = count(1)
-        self._streams, self._reading = 0, connection.transaction()
         self._days: set[tuple[str, int]] = set()
 
     def close(self) -> None:
@@ -121,33 +120,17 @@ class PostgresDatabase:
         return map(_restore, cursor)
 
     def stream(self, statement: str, *values: Any) -> Iterator[Row]:
-        """Yield rows in pieces, which PostgreSQL does within a transaction."""
+        """Yield rows in pieces; several streams may be open, and end in any order."""
         import psycopg
 
         name = f"rows_{next(self._names)}"
-        with _explain(self._address), self._read(), psycopg.RawServerCursor(self._connection, name) as cursor:
+        alone = self._connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        # Outside of a transaction the server keeps the rows until the cursor is closed.
+        cursor = psycopg.RawServerCursor(self._connection, name, withhold=alone)
+        with _explain(self._address), cursor:
             cursor.itersize = _PIECE
             cursor.execute(_number(statement), [_adapt(value) for value in values])
             yield from map(_restore, cursor)
-
-    @contextmanager
-    def _read(self) -> Iterator[None]:
-        """Share one transaction among all streams that are open: they end in any order, and transactions do not."""
-        if not self._streams:
-            self._reading = self._connection.transaction()
-            self._reading.__enter__()
-        self._streams += 1
-        try:
-            yield
-        except BaseException as error:
-            self._end_reading(error)
-            raise
-        self._end_reading(None)
-
-    def _end_reading(self, error: BaseException | None) -> None:
-        self._streams -= 1
-        if not self._streams:
-            self._reading.__exit__(type(error) if error else None, error, None)
 
     def add(self, table: str, rows: Sequence[Row], refused: dict[int, str] | None, new: set[str] | None = None) -> int:
         """Add records to a table, and count their traffic; return how many were not there yet."""
