@@ -124,7 +124,7 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
         "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
         "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
-        "Live": ("online", "shadow", "harvest", "flag", "trial", "migrate"),
+        "Live": ("online", "shadow", "harvest", "flag", "trial", "migrate", "store"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
@@ -142,7 +142,7 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["scroe"], "no verb 'scroe', did you mean 'score'?"),
+        (["scroe"], "no verb 'scroe', did you mean 'score' or 'store'?"),
         (["zzz"], "no verb 'zzz'"),
         (["score", "--jason", "a", "b"], "No such option '--jason'. Did you mean '--json'?"),
         (["--zzz"], "No such option '--zzz'"),

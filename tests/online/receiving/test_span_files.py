@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -214,3 +215,13 @@ def test_a_kind_that_is_not_the_files(path: Path, tmp_path: Path, capsys: pytest
     (tmp_path / "spans.json").write_text(json.dumps(value))
     assert main(["online", "import", str(path), str(tmp_path / "spans.json"), "--from", "otlp"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["1 chain ignored"]
+
+
+def test_the_longest_cell_of_csv_is_no_matter_of_the_process(tmp_path: Path) -> None:
+    """What other readers of CSV refuse is what it was before."""
+    before = csv.field_size_limit()
+    file = tmp_path / "spans.csv"
+    file.write_text(f"context.trace_id,context.span_id,name\nt,s,{'x' * (before + 1)}\n")
+    with pytest.raises(InputError, match="has no span of a retriever"):  # so it was read
+        import_files(tmp_path / "karat.db", [file])
+    assert csv.field_size_limit() == before

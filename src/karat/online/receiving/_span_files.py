@@ -124,8 +124,15 @@ def _read_parquet(data: bytes, name: str) -> list[dict[str, Any]]:
         raise InputError(f"is no Parquet that can be read: {shorten(str(error))[1:-1]}", source=name) from None
 
 
-def _read_csv(data: bytes, name: str) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(_LONGEST)
+def _read_csv(data: bytes, name: str) -> list[dict[str, Any]]:
+    limit = csv.field_size_limit(_LONGEST)  # it is that of the whole process
+    try:
+        return list(_read_csv_rows(data, name))
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _read_csv_rows(data: bytes, name: str) -> Iterator[dict[str, Any]]:
     reader = csv.DictReader(io.StringIO(decode(data, name), newline=""), strict=True)
     try:
         if not reader.fieldnames or not {*reader.fieldnames} & {_TRACE, "traceId", "span_id", "trace_id"}:
