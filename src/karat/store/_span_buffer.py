@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from karat.core import InputError
 from karat.files import make_own
-from karat.store._sqlite import explain
+from karat.store._sqlite import explain, transact
 
 WAITING, WRITING, WRITTEN = 0, 1, 2
 _VERSION = 1
@@ -84,15 +84,8 @@ class SpanBuffer:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Do all of a block, or nothing of it."""
-        with explain(self.path):
-            self._connection.execute("begin immediate")
-            try:
-                yield
-                self._connection.execute("commit")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise
+        with transact(self._connection, self.path):
+            yield
 
     def add(self, rows: Sequence[tuple[Any, ...]]) -> int:
         """Add spans that are not there yet: trace, span, parent, kind, start, end, session, user, payload.

@@ -59,15 +59,8 @@ class SqliteDatabase:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Do all of a block, or nothing of it; nobody else writes meanwhile."""
-        with explain(self._path):
-            self._connection.execute("begin immediate")
-            try:
-                yield
-                self._connection.execute("commit")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise
+        with transact(self._connection, self._path):
+            yield
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Run a statement; return how many rows it changed."""
@@ -217,6 +210,20 @@ def _migrate(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
         connection.execute(f"pragma user_version = {version + 1}")
         connection.execute("commit")
+
+
+@contextmanager
+def transact(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Do all of a block, or nothing of it; nobody else writes to the file meanwhile."""
+    with explain(path):
+        connection.execute("begin immediate")
+        try:
+            yield
+            connection.execute("commit")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            raise
 
 
 @contextmanager
