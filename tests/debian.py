@@ -18,7 +18,7 @@ def program(what: str, *packages: str, names: tuple[str, ...]) -> str:
     Where it cannot be had nothing of ``what`` can be tested, which CI does not accept.
     """
     # One lock for all of them, whichever test needs one first: a second apt-get would not wait but fail.
-    with Path(tempfile.gettempdir(), "karat-chromium.lock").open("w") as lock:
+    with Path(tempfile.gettempdir(), "karat-apt.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         path = _found(names)
         for step in ("install", "update", "install") if not os.geteuid() and shutil.which("apt-get") else ():
