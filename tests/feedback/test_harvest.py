@@ -83,6 +83,20 @@ def test_people_get_the_most_diverse_queries() -> None:
     assert choose_diverse([], 3) == choose_diverse(live, 0) == []
 
 
+def test_people_judge_the_first_twenty_of_the_fifty_most_diverse() -> None:
+    """Unless somebody wants something else: of sixty queries with thirty documents each."""
+    documents = tuple(Document(id=f"d{number}", text="Text.") for number in range(30))
+    hits = tuple(LoggedHit(document.id, rank) for rank, document in enumerate(documents, 1))
+    sessions = [
+        Session(
+            id=f"s{number}", queries=(AskedQuery(query=LoggedQuery(f"q{number}", 1.0, f"word{number}", hits=hits)),)
+        )
+        for number in range(60)
+    ]
+    result = harvest(sessions, GoldenSet(documents=documents))
+    assert (result.report.chosen, result.report.for_people, len(result.to_judge)) == (60, 50, 50 * 20)
+
+
 def test_the_pool_is_the_union_of_all_systems_and_grades_have_their_source() -> None:
     """Documents that the set lacks cannot be judged; grades are not shown to people; behaviour has its interval."""
     old, new = (tuple(LoggedHit(name, i) for i, name in enumerate(names, 1)) for names in ("abx", "cb"))
@@ -98,7 +112,7 @@ def test_the_pool_is_the_union_of_all_systems_and_grades_have_their_source() -> 
         (query.id, "b", 3, "implicit"), (query.id, "c", 0, "implicit"),
     }  # fmt: skip
     assert [(row.document, row.grade, row.evidence, row.n) for row in result.behaviour] == [
-        ("b", 3, "validated", 1), ("x", 0, "validated", 1), ("c", 0, "validated", 1),
+        ("b", 3, "validated", 1), ("c", 0, "validated", 1), ("x", 0, "validated", 1),
     ]  # fmt: skip
     assert result.behaviour[0].low < 0.1
     assert [row["document"] for row in harvest([visit("s", documents="abc")], GOLD, depth=1).to_judge] == ["a"]
@@ -165,23 +179,28 @@ def test_only_what_a_person_has_looked_at_gets_into_the_set(tmp_path: Path) -> N
         golden.merge(golden.read(binary), files)
 
 
-def test_a_grade_that_a_person_left_empty_is_no_judgment(tmp_path: Path) -> None:
-    """Behaviour proposes grades for two documents; somebody judged another one: neither proposal gets into the set."""
+def test_a_grade_that_no_person_looked_at_is_no_judgment(tmp_path: Path) -> None:
+    """Behaviour proposes grades for two documents; a person left a row empty, or has no row: they stay out of the set.
+
+    People see all that behaviour is about, however short the lists are that they judge.
+    """
     sessions = [visit(f"s{n}", "wifi", documents="abc", useful=("a", "b")) for n in range(3)]
-    result = harvest(sessions, GOLD)
+    result = harvest(sessions, GOLD, depth=1)
     result.write(tmp_path / "candidate")
     (wifi,) = result.candidate.queries
     assert {judgment.target.document for judgment in result.candidate.judgments} == {"a", "b"}
-    for graded, grades in (("c", {"c": 1}), ("b", {"b": 1})):
-        rows = [{**row, "grade": 1 if row["document"] == graded else None} for row in result.to_judge]
+    assert [row["document"] for row in result.to_judge] == ["a", "b"]
+    whole = harvest(sessions, GOLD).to_judge
+    for graded, left, told in (
+        ("c", "abc", "2 grades that behaviour proposes stay out: nobody has judged their pairs"),
+        ("b", "abc", "1 grade that behaviour proposes stays out: nobody has judged its pair"),
+        ("b", "bc", "1 grade that behaviour proposes stays out: nobody has judged its pair"),
+    ):
+        rows = [{**row, "grade": 1 if row["document"] == graded else None} for row in whole if row["document"] in left]
         (tmp_path / "ana.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         merged = golden.merge(GOLD, [tmp_path / "candidate", tmp_path / "ana.jsonl"], annotator="ana")
-        assert merged.golden.qrels()[wifi.id] == grades
-        assert (merged.empty, len(merged.new_queries)) == (2, 1)
-        assert merged.notes[-1] in {
-            "2 grades that behaviour proposes stay out: nobody has filled in their rows",
-            "1 grade that behaviour proposes stays out: nobody has filled in its row",
-        }
+        assert merged.golden.qrels()[wifi.id] == {graded: 1}
+        assert (merged.empty, len(merged.new_queries), merged.notes[-1]) == (len(rows) - 1, 1, told)
     assert {judgment.source for judgment in merged.golden.judgments} == {"manual", "implicit"}, "both of b"
 
 

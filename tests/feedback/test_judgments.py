@@ -56,16 +56,31 @@ def test_few_lists_are_no_judgment_and_neither_is_what_nobody_read() -> None:
     assert (rare.grade, rare.low < 0.1 < rare.high) == (None, True)
 
 
+def test_reading_grades_by_the_lower_end_of_its_interval() -> None:
+    """From 0.1 on a document is marginal, from 0.3 on relevant: readers among a hundred, around both limits."""
+    ends = {}
+    for readers, grade in ((16, None), (17, 1), (39, 1), (40, 2)):
+        sessions = [visit(f"s{i}", documents="a", read={"a": 1} if i < readers else {}) for i in range(100)]
+        [own] = judge_behaviour(sessions)
+        assert own.grade == grade
+        ends[readers] = own.low
+    assert ends[16] < 0.1 <= ends[17]
+    assert ends[39] < 0.3 <= ends[40]
+
+
 def test_one_session_counts_once_and_spelling_does_not_count() -> None:
     """Somebody who asks six times and reads once is one reader; the form that most people write is shown."""
     six = [ask(f"q{i}", i, "The WiFi?", "a", "b") for i in range(6)]
     queries = [*six, ask("r", 99, "wifi", "b", "a", "a", session="t"), ask("s", 100, "wifi", "a", session="u")]
     events = [tell("e", 3.5, READ_AFTER_SEARCH, "a")]
     counts = count_pairs(rebuild_sessions(queries, events))
-    assert counts.places == {("wifi", "a"): 0, ("wifi", "b"): 1}
-    shown = counts.impressions
-    assert list(zip(shown.items.tolist(), shown.ranks.tolist(), shown.clicks.tolist(), strict=True)) == [
-        (0, 1, True), (1, 2, False), (1, 1, False), (0, 2, False), (0, 1, False),
+    assert counts.queries["wifi"].cells == {  # by rank: shown, read, at or above the last one that was read, that one
+        "a": {1: [2, 1, 2, 1], 2: [1, 0, 1, 0]},
+        "b": {1: [1, 0, 1, 0], 2: [1, 0, 0, 0]},
+    }
+    cells = counts.cells
+    assert list(zip(cells.items.tolist(), cells.ranks.tolist(), cells.shown.tolist(), strict=True)) == [
+        (0, 1, 2), (0, 2, 1), (1, 1, 1), (1, 2, 1),
     ]  # fmt: skip
     [judgment] = judge_behaviour(counts, minimum=1)
     assert judgment.query == "wifi"

@@ -89,7 +89,7 @@ def test_citations_do_not_speak_for_a_task_that_failed(outcomes: list[tuple[floa
     expected = outcomes[-1][1] if outcomes else "used"
     assert (first.outcome, second.outcome) == (expected, "used"), "what a person read is of use all the same"
     assert first.reused == ("pool",), "it was cited, whatever came of it"
-    cited = {pair for pair, count in count_pairs([session]).cited.items() if count}
+    cited = {(text, name) for text, pairs in count_pairs([session]).queries.items() for name in pairs.cited}
     assert ((folded("wifi password"), "pool") in cited) == (expected == "used")
 
 
@@ -156,6 +156,13 @@ def test_sessions_end_when_nothing_comes_for_long() -> None:
     assert sum(len(session.queries) for session in found) == 8
 
 
+def test_half_a_day_without_anything_ends_a_session() -> None:
+    """Unless somebody says otherwise: twelve hours belong together, and a second more does not."""
+    for seconds, sessions in ((43_200.0, 1), (43_201.0, 2)):
+        found, _ = rebuild([ask("q1", 0, "wifi", "a"), ask("q2", seconds, "pool", "a")], [])
+        assert len(found) == sessions
+
+
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
@@ -175,6 +182,15 @@ def test_asking_again_is_told_from_asking_something_else(first: str, second: str
     assert session.queries[0].repeated == same
     [session], _ = rebuild([ask("q1", 0, first, "a"), ask("q2", 601, second, "a")], [])
     assert not session.queries[0].repeated
+
+
+def test_asking_again_is_one_of_the_five_before() -> None:
+    """Whoever has asked five other things meanwhile has moved on."""
+    for others, again in ((4, True), (5, False)):
+        between = [ask(f"o{number}", 1 + number, f"subject{number}", "a") for number in range(others)]
+        asked = [ask("q1", 0, "wifi password", "a"), *between, ask("q2", 9, "wifi password", "a")]
+        [session], _ = rebuild(asked, [])
+        assert session.queries[0].repeated is again
 
 
 def test_events_that_say_it_are_believed() -> None:
@@ -233,6 +249,7 @@ def test_reads_go_where_brute_force_puts_them(asked: list[tuple[int, list[str]]]
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_records() -> None:
     """Function calls, not seconds: eight times the records in one session are at most ten times the calls."""
 

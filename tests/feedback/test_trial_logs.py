@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from feedback.test_trials import IDLE, PLAN, START, WHO, ask, count, end, put
+from feedback.trial_records import IDLE, PLAN, START, WHO, ask, count, end, put
 from karat import online
 from karat.feedback.trials import collect_trial
 from karat.online.flags import change_flag
@@ -153,6 +153,7 @@ def test_a_flag_beside_the_log_of_another_host_is_looked_at_too(path: Path, tmp_
     assert (met, detail[:39]) == (False, "changed since the trial started: salt (")
 
 
+@pytest.mark.slow
 def test_the_decision_itself_is_no_change(tmp_path: Path) -> None:
     """A trial that was stopped for harm switches its flag off; to open it again needs the flag as it was."""
     path = tmp_path / "karat.db"
@@ -169,6 +170,7 @@ def test_the_decision_itself_is_no_change(tmp_path: Path) -> None:
     assert (met, "kill switch" in detail) == (False, True)
 
 
+@pytest.mark.slow
 def test_a_robot_does_not_hide_that_the_treatment_is_slow(tmp_path: Path) -> None:
     """One session asks 5,000 times what is in the cache: its latencies count as twenty, which lie evenly."""
     path = tmp_path / "karat.db"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from feedback.test_trials import IDLE, PLAN, START, WHO, ask, count, end, put
+from feedback.trial_records import IDLE, PLAN, START, WHO, ask, count, end, put
 from in_process import run_karat
 from karat.core import UsageError
 from karat.feedback.trials import collect_trial
@@ -17,6 +17,7 @@ from karat.online.flags import change_flag, read_flags
 from karat.online.trials import (
     Observations,
     TrialPlan,
+    accepts_feature,
     decide_trial,
     judge_variants,
     look_at_trial,
@@ -123,7 +124,9 @@ def test_a_trial_of_three_from_its_start_to_the_flag(tmp_path: Path) -> None:
     started = run_karat("trial", "start", "rerank", "--store", path, "--source", "sessions", "--measure", "Success",
                         "--must-show", "", "--guardrail", "Found").stdout.decode()  # fmt: skip
     assert "b: Success" in started
+    assert not accepts_feature(path, "rerank")
     record_batch(path, "rerank", "monday", see(SAME, BETTER))
+    assert accepts_feature(path, "rerank"), "one of both, before a run is recorded"
     with pytest.raises(UsageError, match="measure 'Success' is not in the plan of the trial"):
         record_batch(path, "rerank", "tuesday", Observations(differences={"Success": SAME}))
     with open_store(path, write=True) as store, store.transaction():

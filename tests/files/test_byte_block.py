@@ -28,6 +28,7 @@ def number_by_dict(blocks: list[list[str]]) -> tuple[list[int], list[str]]:
     return [numbers.setdefault(text, len(numbers)) for texts in blocks for text in texts], list(numbers)
 
 
+@pytest.mark.slow
 @given(blocks=st.lists(TEXTS, max_size=4))
 def test_texts_are_numbered_as_by_a_dict(blocks: list[list[str]]) -> None:
     """In the order in which they first stand there, over all blocks, and with any characters."""

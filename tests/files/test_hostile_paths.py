@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,9 +14,13 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from cli.gate_project import accept, main, make_project, make_run
+from cli.test_outputs import commands
+from karat import online
+from karat.cli._main import cli
 from karat.core import InputError, UsageError
 from karat.files import MAX_BYTES, Reading, max_bytes, parse_size
 from karat.golden import read_documents
@@ -59,10 +64,19 @@ READS = {
     "new documents": ("rows.jsonl", ["gain", ".", "--documents", "rows.jsonl"]),
     "labels": ("pool.jsonl", ["judge", "calibrate", "pool.jsonl", "--pool", "pool.jsonl"]),
     "an old judge": ("policy.toml", ["judge", "bridge", "policy.toml", "karat.toml", "runs/new.jsonl"]),
+    "logged spans": ("spans.jsonl", ["online", "import", "live.db", "spans.jsonl", "--from", "otlp"]),
     "logged queries": ("ubi.jsonl", ["online", "import", "live.db", "ubi.jsonl"]),
     "a report to record": ("decision.json", ["online", "record", "decision.json", "live.db"]),
     "queries to replay": ("ids.txt", [*REPLAY, "--queries", "ids.txt"]),
     "a batch of a trial": ("decision.json", ["trial", "record", "rerank", "decision.json", "--store", "live.db"]),
+    "a run to label": ("run.txt", ["label", "queue", "new", "run.txt"]),
+    "rows to label": ("pool.jsonl", ["label", "queue", "new", "pool.jsonl", "--kind", "rows"]),
+    "a queue": ("labels/queues/old.jsonl", ["label", "next", "old", "--who", "ana"]),
+    "guidelines": ("labels/guidelines.md", ["label", "next", "old", "--who", "ana"]),
+    "a proposal": ("labels/proposals/0001.jsonl", ["label", "show", "1"]),
+    "blocks that moved": ("moves.jsonl", ["migrate", "judgments", "set", "moves.jsonl", "--documents", "set"]),
+    "documents of an index": ("rows.jsonl", ["migrate", "blocks", "rows.jsonl", "set"]),
+    "a golden set to harvest beside": ("set/queries.jsonl", ["harvest", "live.db", "--golden", ".", "-o", "made"]),
     "a batch to plan by": ("decision.json", ["trial", "plan", "decision.json"]),
 }
 SPECIAL = {"a named pipe": "pipe", "a socket": "socket", "a device": "zero"}
@@ -83,9 +97,20 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pool.jsonl", '{"query": "q01", "document": "x01", "grade": 0}\n'),
         ("experiments.json", '{"experiments": []}'),
         ("sweep.toml", '[[variants]]\nname = "a"\n"eval.k" = 5\n'), ("decision.json", "{}"),
+        ("spans.jsonl", '{"resourceSpans": []}\n'),
         ("ubi.jsonl", '{"query_id": "q", "user_query": "Where?", "timestamp": "2026-11-18T00:00:00Z"}\n'),
     ):  # fmt: skip
         (folder / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["label", "queue", "old", "runs/new.jsonl"]) == 0
+        assert main(["label", "save", "old", "q01", "x01", "0", "--who", "ana"]) == 0
+        assert main(["label", "propose", "--query", "q01", "--paraphrase", "What?", "--who", "ana"]) == 0
+        assert main(["migrate", "blocks", "set", "set", "-o", "moves.jsonl"]) == 4
+    (folder / "labels" / "guidelines.md").write_text("Be kind.\n")
+    with online.open(folder / "live.db") as log:
+        log.record("Where?", ["d01"])
+    online.ingest(folder / "live.db")
     return folder
 
 
@@ -134,6 +159,51 @@ def test_what_is_no_file_is_refused(project: Path, capsys: pytest.CaptureFixture
     assert len(message.splitlines()) <= 3, message
 
 
+FOLDERS = {
+    # a folder of Parquet files: one of them, and the verbs that read it
+    "a run": ("lists/a.parquet", [["score", "qrels.txt", "lists"]]),
+    "a log": (
+        "days/queries/date=2026-11-18/0000.parquet",
+        [
+            ["online", "report", "days"],
+            ["harvest", "days", "-o", "made"],
+            ["online", "import", "new.db", "days"],
+        ],
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", FOLDERS)
+def test_a_folder_of_parquet_files_may_hold_anything(
+    project: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """A pipe among its files is not waited for, and what unpacks to too much is not unpacked."""
+    path, lines = FOLDERS[what]
+    Path("lists").mkdir()
+    frame = pl.DataFrame({"query": ["q01"], "document": ["d01"], "score": [1.0]})
+    frame.write_parquet("lists/a.parquet")
+    with online.open("days.db") as log:
+        log.record("Where?", ["d01"], time=1794960000.0)
+    online.ingest("days.db")
+    assert main(["online", "export", "days.db", "days", "--format", "parquet"]) == 0
+    file = Path(path)
+    whole = pl.read_parquet(file)
+    capsys.readouterr()
+    pl.concat([whole] * 20_000, rechunk=True).write_parquet(file, compression="zstd")
+    assert file.stat().st_size < LIMIT
+    contents = Path("days/export.json")  # says how many there are
+    contents.write_text(re.sub(r'("queries": ?)1\b', r"\g<1>20000", contents.read_text()))
+    for line in lines:
+        assert (line, main(line)) == (line, 2)
+        assert f"unpacks to more than {LIMIT:,} bytes" in capsys.readouterr().err
+    for kind in ("a named pipe", "a device"):
+        replace(file, kind)
+        for line in lines:
+            assert (line, main(line)) == (line, 2)
+            assert f"{file.name}: is {kind}, not a file" in capsys.readouterr().err
+
+
 def replace(path: Path, kind: str) -> None:
     """Put a pipe, a socket or a link to a device in the place of a file."""
     path.unlink()
@@ -169,6 +239,32 @@ def test_the_limit_can_be_raised(project: Path, capsys: pytest.CaptureFixture[st
     os.environ["KARAT_MAX_BYTES"] = "0"
     assert main(["score", "qrels.txt", "run.txt"]) == 2
     assert "KARAT_MAX_BYTES '0' is not a size" in capsys.readouterr().err
+
+
+def test_labels_of_any_size_are_not_read(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are read as they grow, and not unpacked, so that their size tells how much that would be."""
+    with Path("labels/people/ana.jsonl").open("r+b") as file:
+        file.truncate(1 << 40)
+    capsys.readouterr()
+    assert main(["label", "status"]) == 2
+    message = capsys.readouterr().err
+    assert "labels/people/ana.jsonl: has more than 262,144 bytes, the most that karat reads; if that" in message
+
+
+def test_every_verb_that_reads_data_can_raise_the_limit() -> None:
+    """Or its message would name an option that it does not have."""
+    without = {verb for verb, command in commands(cli) if not any("--max-bytes" in own.opts for own in command.params)}
+    nothing = ("completion", "doctor", "engine doctor", "measures", "systems list")
+    stores = (f"{group} {verb}" for group, verbs in ONLY_STORES.items() for verb in verbs.split())
+    assert without == {*nothing, *stores, "trec-eval"}
+
+
+ONLY_STORES = {
+    "flag": "history list set",
+    "serve token": "add list revoke",
+    "store": "check copy migrate",
+    "trial": "decide list reopen report start status stop",
+}
 
 
 @pytest.mark.parametrize(("text", "size"), [("1", 1), ("2k", 2048), ("3MB", 3 << 20), ("4GiB", 4 << 30)])

@@ -92,6 +92,7 @@ def test_floors_can_be_reached() -> None:
     assert all(best is not None and best > hotel().gate[name] for name, best in ceilings.items())
 
 
+@pytest.mark.slow
 def test_it_passes_its_own_linter() -> None:
     """No error, and no warning but those that the datasheet explains."""
     explained = set(re.findall(r"^- `([a-z-]+)`", (HOTEL / "DATASHEET.md").read_text(encoding="utf-8"), re.MULTILINE))

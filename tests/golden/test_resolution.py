@@ -104,7 +104,9 @@ def test_a_set_that_cannot_see_a_twentieth_is_told_what_it_sees_and_needs() -> N
     assert finding.severity == "warning"
     assert "72 queries with a relevant document" in finding.message
     assert "0.050 / 0.084 / 0.117" in finding.message
-    assert finding.fix == "add queries: to see a drop of 0.05 takes 73 / 199 / 387"
+    assert (
+        finding.fix == "add queries: to see a drop of 0.05 takes 73 / 199 / 387 of them, at these standard deviations"
+    )
     assert list(low_resolution(Subject(golden=golden(73)))) == []
     assert list(low_resolution(Subject(golden=GoldenSet(queries=golden(3).queries)))) == []
 
@@ -113,7 +115,7 @@ def test_a_known_spread_decides() -> None:
     """Two systems that differ less let fewer queries see as much."""
     assert list(low_resolution(Capacity(golden=golden(40), sd=0.10))) == []
     (finding,) = low_resolution(Capacity(golden=golden(80), sd=0.3))
-    assert finding.fix.endswith("takes 285")
+    assert finding.fix.endswith("takes 285 of them, at that standard deviation")
 
 
 def test_one_query_sees_nothing() -> None:

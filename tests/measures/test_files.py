@@ -130,6 +130,7 @@ def content(layout: str, kind: str) -> bytes:
     return written.encode() if isinstance(written, str) else written
 
 
+@pytest.mark.slow
 @each("layout", LAYOUTS)
 @each("how", ["named", "upper case", "sniffed", "gzipped", "gzip without its ending", "sniffed gzip"])
 def test_every_format_gives_the_same_scores(tmp_path: Path, layout: str, how: str) -> None:

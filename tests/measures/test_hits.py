@@ -530,6 +530,7 @@ def test_nothing_exceeds_one(judged: dict[Target, int], ranked: list[Hit], unit:
     assert all(value is None or 0 <= value <= 1 for value in values)
 
 
+@pytest.mark.slow
 @quick
 @given(cover=covers(), gold=st.lists(spans(), min_size=1, max_size=4, unique=True), seed=st.randoms())
 def test_a_perfect_retriever_stays_perfect_whatever_the_chunker(cover: list[Span], gold: list[Span], seed: Any) -> None:

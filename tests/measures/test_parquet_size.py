@@ -11,8 +11,9 @@ import pytest
 
 import karat
 from karat.core import InputError
-from karat.measures import read_field
-from karat.measures._parquet_size import unpacked_size
+from karat.measures import _frames, read_field
+from karat.measures._files import find
+from karat.measures._parquet_size import group_sizes, unpacked_size
 
 WRITERS = [{}, {"compression": "zstd"}, {"use_dictionary": False}, {"data_page_version": "2.0"}]
 
@@ -73,3 +74,21 @@ def test_a_damaged_footer_is_one_message(tmp_path: Path) -> None:
         path.write_bytes(data)
         with contextlib.suppress(InputError):
             karat.score({"q01": {"d01": 1}}, path, ["P@1"])
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 1_000])
+def test_row_groups_of_any_size_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """In pieces of some groups, of all of them, or as Polars cuts them: every row once, in its order."""
+    monkeypatch.setattr(_frames, "ROWS", 10)
+    monkeypatch.setattr(_frames, "_MOST_OF_GROUP", 40)
+    monkeypatch.setattr(_frames, "_LEAST_OF_GROUP", 2)
+    rows = [(f"q{n // 30:02}", f"d{n}", float(-n)) for n in range(95)]
+    path = tmp_path / "run.parquet"
+    columns = dict(zip(("query_id", "doc_id", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), path, row_group_size=size)
+    source = find(path)
+    assert group_sizes(source) == [min(size, 95 - start) for start in range(0, 95, size)]
+    pieces = list(_frames.parquet_frames(source, "run")())
+    assert [row for piece in pieces for row in piece.iter_rows()] == rows
+    if size == 7:
+        assert [len(piece) for piece in pieces] == [14] * 6 + [11]

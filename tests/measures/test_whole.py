@@ -46,6 +46,7 @@ def score(golden: GoldenSet, hits: dict[str, tuple[Hit, ...]]) -> Scores:
     return score_hits(golden, hits, MEASURES, resolve=resolver(golden))
 
 
+@pytest.mark.slow
 @each("seed", range(100))
 def test_a_class_for_each_document_changes_no_score(seed: int) -> None:
     """Classes are collapsed hit by hit; with a class for each document nothing else may differ."""

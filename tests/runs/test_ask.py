@@ -10,6 +10,7 @@ import pytest
 
 from karat.core import Context, UsageError
 from karat.runs import _ask
+from karat.runs._workers import Workers
 from karat.systems import adapt
 
 
@@ -153,3 +154,19 @@ def test_batches_need_a_system_that_takes_them() -> None:
     """A plain function cannot be asked several questions at once."""
     with pytest.raises(UsageError, match="has no retrieve_many"):
         list(ask_all(adapt(lambda query, k: []), ["a"], 1, batch=2))
+
+
+def test_answers_do_not_wait_for_a_question_that_hangs(monkeypatch):
+    """Though the worker was late, so that the first look found none of them."""
+    wait, looks, came = Workers._wait, [], threading.Event()
+
+    def look_at_once(self, job, seconds):
+        looks.append(seconds)
+        if len(looks) > 1:  # the first look is over before the worker begins
+            wait(self, job, seconds)
+
+    monkeypatch.setattr(Workers, "_wait", look_at_once)
+    answers = ask_all(adapt(lambda query, k: [str(query != "c" or came.wait(600))]), "abc", 1, timeout=600)
+    assert [next(answers).hits[0].id for _ in "ab"] == ["True", "True"]
+    came.set()
+    assert next(answers).hits[0].id == "True"

@@ -12,6 +12,7 @@ import pytest
 
 from each import each
 from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace, UsageError
+from karat.projects import require_complete
 from karat.runs import RunWriter, convert_run, make_run, read_any_run, read_run_file, read_whole_run
 from karat.traces import TRACE_FORMATS
 from traces.test_round_trips import FULL
@@ -101,7 +102,8 @@ def test_the_golden_set_tells_questions_and_documents(tmp_path: Path) -> None:
     golden = GoldenSet(name="hotel", queries=(Query(id="q1", text="Is there wifi?", paraphrases=("Wifi?",)),))
     report = convert_run(tmp_path / "spans.jsonl", tmp_path / "run.jsonl", golden=golden, k=10)
     run = read_run_file(tmp_path / "run.jsonl")
-    assert [(trace.query, trace.paraphrase) for trace in run.traces] == [("q1", 1)]
+    asked = [(trace.query, trace.paraphrase) for trace in run.traces]
+    assert asked == [("q1", 1), ("q1", 0)], "the set asks it as it stands, too"
     assert (run.provenance.settings["k"], run.provenance.golden["name"]) == (10, "hotel")
     assert [note for note in report.notes if "not in golden set" in note]
     report = convert_run(tmp_path / "spans.jsonl", tmp_path / "all.jsonl")
@@ -137,6 +139,18 @@ def test_a_damaged_run_leaves_no_file(tmp_path: Path, text: str, message: str) -
         convert_run(tmp_path / "run.jsonl", tmp_path / "out", "mlflow")
     assert (tmp_path / "out").read_text() == "before"
     assert {path.name for path in tmp_path.iterdir()} == {"good.jsonl", "run.jsonl", "out"}
+
+
+def test_a_trec_run_that_lacks_a_query_becomes_a_run_that_karat_takes(tmp_path: Path, letters: GoldenSet) -> None:
+    """What the file does not answer is written as failed, with a note; a format without such a trace leaves it out."""
+    first, *others = (query.id for query in letters.queries)
+    (tmp_path / "bm25.txt").write_text(f"{first} Q0 a 1 2.0 bm25\n")
+    report = convert_run(tmp_path / "bm25.txt", tmp_path / "bm25.jsonl", golden=letters)
+    run = read_run_file(tmp_path / "bm25.jsonl")
+    require_complete(letters, run)
+    assert [trace.query for trace in run.traces if trace.error == "not in the run"] == others
+    assert any("not in the run, and written as failed" in note for note in report.notes)
+    assert convert_run(tmp_path / "bm25.txt", tmp_path / "spans", "openinference", golden=letters).traces == 1
 
 
 def test_what_contradicts_the_file_is_refused(tmp_path: Path) -> None:

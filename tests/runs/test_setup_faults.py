@@ -24,7 +24,7 @@ BEFORE = [
     ("raise RuntimeError('no GPU')\ndef it(q, k): ...", 3, "cannot be imported: RuntimeError: no GPU"),
     ("sys.exit(0)", 3, "cannot be imported: SystemExit: 0"),
     ("def it(q, k:", 3, "cannot be imported: SyntaxError"),
-    ("import no_such_thing_x", 2, "No module named 'no_such_thing_x'"),
+    ("import no_such_thing_x", 2, "No module named 'no_such_thing_x'; faulty_"),
     ("class it:\n    def __init__(self): raise OSError('no index')", 3, "it() failed: OSError: no index"),
     ("class it:\n    def __init__(self): sys.exit(0)", 3, "it() failed: SystemExit: 0"),
     ("class it:\n    def __init__(self, url): ...", 2, "it needs arguments; set them in [eval.parameters]"),

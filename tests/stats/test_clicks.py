@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 
 from karat.stats.clicks import (
     Attractions,
+    Cells,
+    ClickTotals,
     Impressions,
     Propensities,
     combine_intervals,
@@ -35,6 +38,7 @@ SHOWN = Impressions(
 """Four lists of three items; their numbers say nothing about their order."""
 
 
+@pytest.mark.slow
 def test_quantiles_are_those_of_scipy() -> None:
     """From shapes of a twentieth, where quantiles are tiny, to thousands."""
     rng = np.random.default_rng(0)
@@ -226,3 +230,46 @@ def test_values_of_policies_agree_with_those_that_ran() -> None:
             assert value.high - value.low < 0.03
         # Without weights, the favoured items stand for all.
         assert value.effective < kept.sum()
+
+
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_estimates_do_not_depend_on_what_else_is_estimated(seed: int, parts: int) -> None:
+    """Items by themselves, with the totals of all parts, have to the last bit what they have among all items."""
+    rng = np.random.default_rng(seed)
+    pages, depth, count = 120, 4, 9
+    items = np.concatenate([rng.permutation(count)[:depth] for _ in range(pages)])
+    shown = Impressions(
+        pages=np.repeat(np.arange(pages), depth), items=items, ranks=np.tile(np.arange(1, depth + 1), pages),
+        clicks=rng.random(pages * depth) < 0.4,
+    )  # fmt: skip
+    cells = Cells.count(shown)
+    owner = rng.integers(0, parts, count)
+    some = [_pick(cells, owner[cells.items] == part) for part in range(parts)]
+    totals = ClickTotals()
+    for own in some:
+        totals.merge(ClickTotals.from_plain(ClickTotals.of(own).to_plain()))
+    assert totals.to_plain() == ClickTotals.of(cells).to_plain()
+    looked = estimate_propensities(totals)
+    assert looked.value.tolist() == estimate_propensities(shown).value.tolist()
+    snips = partial(estimate_ips, propensities=looked, self_normalised=True)
+    for whole, estimate in (
+        (estimate_ctr(shown), estimate_ctr),
+        (estimate_sdbn(shown), estimate_sdbn),
+        (estimate_sdbn(shown, satisfied=True), partial(estimate_sdbn, satisfied=True)),
+        (estimate_coec(shown), estimate_coec),
+        (estimate_ips(shown, looked), partial(estimate_ips, propensities=looked)),
+        (estimate_ips(shown, looked, self_normalised=True), snips),
+    ):
+        for part, own in enumerate(some):
+            mine = np.unique(cells.items[owner[cells.items] == part])
+            made = estimate(own, whole=totals)
+            for name in ("value", "low", "high", "n", "clicks"):
+                expected = getattr(whole, name)[mine]
+                assert np.array_equal(getattr(made, name)[mine], expected, equal_nan=name == "value"), (name, part)
+
+
+def _pick(cells: Cells, which: np.ndarray) -> Cells:
+    names = ("items", "ranks", "shown", "clicks", "examined", "last")
+    return Cells(**{name: getattr(cells, name)[which] for name in names})

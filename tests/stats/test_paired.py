@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import differences, drawn, spread
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
 
 from karat.core import UsageError
 from karat.stats import non_inferior, paired_t
@@ -65,7 +65,7 @@ def test_clustered_t_is_that_of_statsmodels(sizes: list[int]) -> None:
         drawn(len(labels), seed=len(sizes), zeros=0.3) + np.random.default_rng(1).normal(0, 0.2, len(sizes))[labels]
     )
     ours = paired_t(values, clusters=labels)
-    fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": labels}, use_t=True)
+    fit = OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": labels}, use_t=True)
     assert ours.error == pytest.approx(float(fit.bse[0]), rel=1e-10)
     assert ours.p == pytest.approx(float(fit.pvalues[0]), rel=1e-9)
     assert [ours.low, ours.high] == pytest.approx(fit.conf_int()[0].tolist(), rel=1e-9)

@@ -137,6 +137,7 @@ def test_signs_are_fair_and_independent() -> None:
     assert stats.chisquare(np.bincount(numbers)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @thorough
 @given(differences)
 def test_the_sides_mirror_each_other(values: list[float]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -313,3 +314,40 @@ def test_a_writer_cannot_read_and_a_reader_cannot_write(address: str, roles: tup
     refused = pytest.raises(InputError, match="may not do this")
     with open_store(reader, write=True) as store, refused, store.transaction():
         store.add_queries([("q3", *QUERY[1:])])
+
+
+def wait_until_refused(address: str) -> None:
+    """Wait until a server has read its rules anew."""
+    with pytest.raises(SystemFailed, match="no password supplied"):  # noqa: PT012
+        while True:
+            open_store(address, write=True).close()
+
+
+@pytest.fixture
+def guarded(address: str) -> Iterator[str]:
+    """The address of a store whose role has to give a password, which is "right"."""
+    role = f"guarded_{parse_address(address).schema}"
+    with psycopg.connect(start_server(), autocommit=True) as connection:
+        connection.execute(f"create role {role} login superuser password 'right'")
+        row = connection.execute("show hba_file").fetchone()
+        assert row is not None
+        rules = Path(row[0])
+        others = rules.read_text()
+        rules.write_text(f"local all {role} scram-sha-256\n{others}")
+        connection.execute("select pg_reload_conf()")
+        guarded = address.replace("postgres@", f"{role}@")
+        wait_until_refused(guarded)
+        yield guarded
+        rules.write_text(others)
+        connection.execute("select pg_reload_conf()")
+
+
+def test_a_password_comes_from_the_environment(guarded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The right one gets in. With another, as without any, one message says so, and does not repeat it."""
+    monkeypatch.setenv("PGPASSWORD", "not it")
+    with pytest.raises(SystemFailed, match="password authentication failed") as refused:
+        open_store(guarded, write=True)
+    assert "not it" not in str(refused.value)
+    monkeypatch.setenv("PGPASSWORD", "right")
+    with open_store(guarded, write=True) as store, store.transaction():
+        assert store.add_queries([QUERY]) == 1

@@ -71,6 +71,15 @@ def test_a_full_trace_loses_what_the_table_says(tmp_path: Path) -> None:
         assert write_and_read(form, failed, tmp_path) == failed, form.name
 
 
+def test_a_citation_keeps_its_document_beside_a_hit_with_its_id(tmp_path: Path) -> None:
+    """A log may name the document of neither, of the hit alone or of both: what it leaves out is that of the id."""
+    for hit, cited in (("", ""), ("pool", ""), ("", "pool"), ("pool", "pool"), ("pool", "spa")):
+        trace = Trace(query="q", text="?", hits=(Hit("a", 1.0, hit),), citations=(Citation("a", cited),))
+        for form in TRACE_FORMATS.values():
+            smaller, _ = drop_losses(trace, form.losses)
+            assert write_and_read(form, smaller, tmp_path) == smaller, (form.name, hit, cited)
+
+
 def test_half_of_a_surrogate_pair_and_very_large_numbers_are_written(tmp_path: Path) -> None:
     """JSON can hold them, and a system may return them."""
     odd = Trace(query="q", text="?", answer="\ud800", telemetry={"n": 2**70})

@@ -20,12 +20,24 @@ if TYPE_CHECKING:
     from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
     from karat.core._judgment_table import Grades, JudgmentTable
     from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
+    from karat.core._notebook import Markup, draw_bars, draw_interval, show_table
     from karat.core._registry import Registry
     from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
+    from karat.core._sums import ExactSum
     from karat.core._trace import Citation, Stage, Trace
     from karat.core._trace_draft import make_trace
-    from karat.core._values import check_id, count_things, format_ms, is_blank, shorten, shorten_digest, unwrap
+    from karat.core._trace_table import TracesByQuery, TraceTable, list_hits, list_queries, map_hits, select_detailed
+    from karat.core._values import (
+        check_id,
+        count_things,
+        format_ms,
+        is_blank,
+        is_missing,
+        shorten,
+        shorten_digest,
+        unwrap,
+    )
 
 __all__ = [
     "BLOCK_TYPES",
@@ -41,6 +53,7 @@ __all__ = [
     "Context",
     "Definition",
     "Document",
+    "ExactSum",
     "Floats",
     "GateFailed",
     "GoldenSet",
@@ -53,6 +66,7 @@ __all__ = [
     "Judgment",
     "JudgmentTable",
     "KaratError",
+    "Markup",
     "Measure",
     "MeasureError",
     "Origin",
@@ -71,6 +85,8 @@ __all__ = [
     "TableRows",
     "Target",
     "Trace",
+    "TraceTable",
+    "TracesByQuery",
     "Undefined",
     "Unit",
     "UsageError",
@@ -80,18 +96,26 @@ __all__ = [
     "count_things",
     "did_you_mean",
     "document_of",
+    "draw_bars",
+    "draw_interval",
     "find_table_rows",
     "format_ms",
     "is_blank",
+    "is_missing",
     "list_documents",
+    "list_hits",
+    "list_queries",
     "list_scores",
     "make_hits",
     "make_judgment",
     "make_query",
     "make_trace",
+    "map_hits",
     "open_lazily",
+    "select_detailed",
     "shorten",
     "shorten_digest",
+    "show_table",
     "unwrap",
 ]
 
@@ -99,12 +123,15 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("MEASURES", "Definition", "Measure", "Parameter", "Undefined"), "_measure"),
     "Registry": "_registry",
+    "ExactSum": "_sums",
+    **dict.fromkeys(("Markup", "draw_bars", "draw_interval", "show_table"), "_notebook"),
     "Answer": "_answer",
     "Bounds": "_bounds",
     "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(
-        ("check_id", "count_things", "format_ms", "is_blank", "shorten", "shorten_digest", "unwrap"), "_values"
+        ("check_id", "count_things", "format_ms", "is_blank", "is_missing", "shorten", "shorten_digest", "unwrap"),
+        "_values",
     ),
     **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
     **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
@@ -114,6 +141,9 @@ _HOME = {
     **dict.fromkeys(("HitTable", "TableRows", "find_table_rows"), "_hit_table"),
     **dict.fromkeys(("make_hits", "make_query"), "_drafts"),
     "make_trace": "_trace_draft",
+    **dict.fromkeys(
+        ("TraceTable", "TracesByQuery", "list_hits", "list_queries", "map_hits", "select_detailed"), "_trace_table"
+    ),
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -114,4 +114,5 @@ class Run:
     """All traces of one system on one golden set, and where they come from."""
 
     provenance: Provenance
-    traces: tuple[Trace, ...] = ()
+    traces: Sequence[Trace] = ()
+    """A tuple, or a :class:`karat.core.TraceTable`."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from karat.core._bounds import Bounds
 from karat.core._errors import MeasureError, UsageError, did_you_mean
 from karat.core._measure import Measure
+from karat.core._notebook import Markup, draw_bars, show_table
 from karat.core._sums import sum_exactly
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 _UNKNOWN = "unknown"
 _NO_BOUNDS = "no bounds"
+_BARS = 20
 LOWEST_FOR_GEOMETRIC_MEAN = 0.00001
 """Lower values count as this much in a geometric mean, as in trec_eval: a single zero does not make all of it zero."""
 
@@ -282,6 +284,31 @@ class Scores:
 
         index = pandas.Index(list(self.queries), name="query_id", dtype=object)
         return pandas.DataFrame(np.array(self.values), index=index, columns=list(self.measures))
+
+    def __repr__(self) -> str:
+        """Return the name, the number of queries and the means in one line: the table would fill screens."""
+        means = ", ".join(f"{name} {self._show_mean(name)[0]}" for name in self.measures)
+        return f"<Scores of {self.name!r}, {self.total:,} queries: {means or 'no measures'}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each measure with its mean, its n and how its values are spread."""
+        rows = [[name, *self._show_mean(name), self._draw_values(name)] for name in self.measures]
+        missing = (
+            f"{name}: {n:,} without a value, {why}" for name in self.measures for why, n in self.missing(name).items()
+        )
+        return show_table(self.name, ["measure", "mean", "queries", "values"], rows, missing)
+
+    def _show_mean(self, name: str) -> tuple[str, str]:
+        n = self.count(name)
+        return f"{self._mean(name):.4f}" if n else "-", f"{n:,} of {self.total:,}"
+
+    def _draw_values(self, name: str) -> Markup:
+        values = self.present(name)[1]
+        if not len(values):
+            return Markup("-")
+        low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
+        counts = np.histogram(values, bins=_BARS, range=(low, high))[0].tolist()
+        return draw_bars(counts, f"{name} by query: {len(values):,} values from {low:g} to {high:g} in {_BARS} ranges")
 
     def _rows(self) -> Iterator[list[float | None]]:
         if not self.codes.any():

@@ -85,3 +85,12 @@ def unwrap(value: object) -> object:
     """Return a NumPy scalar, as in dicts built from arrays, as a Python value; any other value as it is."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "shape", None) == () else value
+
+
+def is_missing(error: str) -> bool:
+    """Return whether an error says that a file has no answer to a query, so that nothing was asked, and nothing failed.
+
+    >>> is_missing("not in the run files"), is_missing("timed out")
+    (True, False)
+    """
+    return error.startswith("not in the run")

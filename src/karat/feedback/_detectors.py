@@ -12,7 +12,7 @@ SIMILAR = 0.5
 """Two queries with more than this ask the same."""
 REPEAT_SECONDS = 600.0
 """A query asks another one again within ten minutes."""
-_LOOK_BACK = 5
+LOOK_BACK = 5
 """With how many queries before it one is compared."""
 REUSED_WORDS = 8
 """So many words in a row that a document and a text share are no coincidence."""
@@ -26,7 +26,11 @@ def compare_words(first: str, second: str) -> float:
     """
     if folded(first) == folded(second):
         return 1.0
-    words, other = set(content(first)), set(content(second))
+    return share_words(frozenset(content(first)), frozenset(content(second)))
+
+
+def share_words(words: frozenset[str], other: frozenset[str]) -> float:
+    """Return Dice's coefficient of two sets of words; 0 if both are empty."""
     return 2 * len(words & other) / (len(words) + len(other)) if words or other else 0.0
 
 
@@ -42,7 +46,7 @@ def find_repeats(
     """
     repeats: list[int | None] = []
     for place, (text, time) in enumerate(queries):
-        before = range(place - 1, max(place - 1 - _LOOK_BACK, -1), -1)
+        before = range(place - 1, max(place - 1 - LOOK_BACK, -1), -1)
         near = (i for i in before if 0 <= time - queries[i][1] <= seconds)
         repeats.append(next((i for i in near if similarity(queries[i][0], text) > SIMILAR), None))
     return repeats

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 
-from karat.feedback._sessions import OUTCOMES, Outcome, Session
+from msgspec import Struct
+from msgspec import field as default
+
+from karat.feedback._counting import Counts, add_counts, count
+from karat.feedback._pairs import QueryPairs, group_queries
+from karat.feedback._sessions import OUTCOMES, AskedQuery, Outcome, Session
 from karat.text import folded
 
 
-@dataclass(slots=True)
-class LiveQuery:
-    """A query that people ask, over all sessions."""
+class LatestList(Struct, frozen=True, order=True):
+    """The documents that a system returned, and for which query."""
+
+    time: float
+    query: str
+    documents: tuple[str, ...]
+
+
+class LiveQuery(Struct):
+    """A query that people ask, over all sessions. Those of parts of the sessions add up to that of all."""
 
     key: str
     """Its text without case, punctuation and articles: queries with the same key are one."""
-    forms: Counter[str] = field(default_factory=Counter)
-    intents: Counter[str] = field(default_factory=Counter)
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    forms: Counts = default(default_factory=dict)
+    intents: Counts = default(default_factory=dict)
+    outcomes: dict[Outcome, int] = default(default_factory=dict)
     sessions: int = 0
     latest: float = 0.0
-    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: dict[str, LatestList] = default(default_factory=dict)
     """The latest list of documents that each system returned."""
+    pairs: QueryPairs = default(default_factory=QueryPairs)
+    links: set[str] = default(default_factory=set)
+    """Golden queries that were asked before or after it, in other words."""
+    used: Counts = default(default_factory=dict)
+    """In how many sessions each document was used."""
 
     @property
     def id(self) -> str:
@@ -49,12 +65,12 @@ class LiveQuery:
     @property
     def outcome(self) -> Outcome:
         """How it ends most often; the worst of equals."""
-        return max(OUTCOMES, key=lambda outcome: self.outcomes[outcome])
+        return max(OUTCOMES, key=lambda outcome: self.outcomes.get(outcome, 0))
 
     @property
     def is_failure(self) -> bool:
         """Whether it fails at least as often as it is used; what is unknown says nothing."""
-        return self.failures > 0 and self.failures >= self.outcomes["used"]
+        return self.failures > 0 and self.failures >= self.outcomes.get("used", 0)
 
     @property
     def day(self) -> str:
@@ -62,9 +78,22 @@ class LiveQuery:
         return datetime.fromtimestamp(self.latest, UTC).strftime("%Y-%m-%d")
 
 
-def _pick(counter: Counter[str]) -> str:
+def _pick(counter: Counts) -> str:
     """Return the most frequent text, the first in the alphabet of equals."""
     return max(sorted(counter), key=counter.__getitem__, default="")
+
+
+class Said(Struct, frozen=True, order=True):
+    """What somebody said of a document, in the order of time."""
+
+    time: float
+    query: str
+    place: int
+    """Among what was said after the query."""
+    text: str
+    document: str
+    useful: bool
+    rank: int | None
 
 
 @dataclass(slots=True)
@@ -72,35 +101,83 @@ class Gathering:
     """All live queries, gathered while sessions pass by."""
 
     queries: dict[str, LiveQuery] = field(default_factory=dict)
+    said: list[Said] = field(default_factory=list)
     asked: int = 0
     wordless: int = 0
     """Queries without a word, which nobody can judge."""
     lists: bool = True
-    """Whether to take note of what came back."""
-
-    def watch(self, sessions: Iterable[Session]) -> Iterator[Session]:
-        """Yield sessions, and take note of their queries."""
-        for session in sessions:
-            self.add(session)
-            yield session
+    """Whether to take note of what came back, and of what people did with it."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """The ids of golden queries, by their folded texts."""
+    size: int = 0
+    """How many counts are held, about."""
 
     def add(self, session: Session) -> None:
         """Take note of the queries of a session."""
-        keys = set()
+        self.asked += len(session.queries)
+        groups = group_queries(session.queries)
+        self.wordless += len(session.queries) - sum(map(len, groups.values()))
+        for key, group in groups.items():
+            if key not in self.queries:
+                self.queries[key] = LiveQuery(key)
+                self.size += 8
+            self._add_query(self.queries[key], group)
+        if self.lists:
+            self._add_used(session, groups)
+            for asked in session.queries:
+                said = list(_list_said(asked))
+                self.said += said
+                self.size += len(said)
+
+    def _add_query(self, live: LiveQuery, group: list[AskedQuery]) -> None:
+        live.sessions += 1
+        live.latest = max(live.latest, *(asked.query.time for asked in group))
+        count(live.forms, [asked.query.text.strip() for asked in group])
+        count(live.intents, [asked.query.intent for asked in group if asked.query.intent])
+        for asked in group:
+            live.outcomes[asked.outcome] = live.outcomes.get(asked.outcome, 0) + 1
+        if not self.lists:
+            return
+        for query in (asked.query for asked in group if asked.query.hits):
+            shown = LatestList(query.time, query.id, tuple(dict.fromkeys(query.documents)))
+            live.lists[query.system] = max(live.lists.get(query.system, shown), shown)
+        self.size += live.pairs.add(group)
+
+    def _add_used(self, session: Session, groups: Mapping[str, list[AskedQuery]]) -> None:
+        """Take note of what says that a wording means the same as a golden query."""
+        if not self.known:
+            return
+        keys = {asked.query.id: folded(asked.query.text) for asked in session.queries}
         for asked in session.queries:
-            self.asked += 1
-            query, key = asked.query, folded(asked.query.text)
-            if not key:
-                self.wordless += 1
-                continue
-            live = self.queries.setdefault(key, LiveQuery(key))
-            live.forms[query.text.strip()] += 1
-            live.outcomes[asked.outcome] += 1
-            if query.intent:
-                live.intents[query.intent] += 1
-            if query.hits and self.lists:
-                live.lists[query.system] = tuple(dict.fromkeys(query.documents))
-            live.latest = max(live.latest, query.time)
-            keys.add(key)
-        for key in keys:
-            self.queries[key].sessions += 1
+            key, before = keys[asked.query.id], keys.get(asked.repeats, "")
+            for wording, other in ((key, before), (before, key)):
+                if other in self.known and wording not in self.known and wording in self.queries:
+                    self.queries[wording].links.add(self.known[other])
+        for key, group in groups.items():
+            if key not in self.known:
+                used = {
+                    name
+                    for asked in group
+                    for name in {*asked.read, *asked.useful, *asked.helpful}.difference(asked.not_useful)
+                }
+                count(self.queries[key].used, used)
+
+
+def merge_live(live: LiveQuery, other: LiveQuery) -> None:
+    """Add what other sessions asked in the same words to a live query."""
+    for name in ("forms", "intents", "outcomes", "used"):
+        add_counts(getattr(live, name), getattr(other, name))
+    live.sessions += other.sessions
+    live.latest = max(live.latest, other.latest)
+    for system, shown in other.lists.items():
+        live.lists[system] = max(live.lists.get(system, shown), shown)
+    live.pairs.merge(other.pairs)
+    live.links |= other.links
+
+
+def _list_said(asked: AskedQuery) -> list[Said]:
+    query = asked.query
+    return [
+        Said(query.time, query.id, place, query.text, document, place < len(asked.useful), query.rank_of(document))
+        for place, document in enumerate((*asked.useful, *asked.not_useful))
+    ]

@@ -6,26 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
-from karat.core import GoldenSet, Judgment, Query, Target, UsageError, shorten
-from karat.feedback._choosing import choose_diverse, choose_queries
+from karat.core import GoldenSet, Judgment, Query, Target, shorten
+from karat.feedback._choosing import choose_diverse
 from karat.feedback._gathering import Gathering, LiveQuery
-from karat.feedback._judgments import BehaviourJudgment, judge_behaviour
-from karat.feedback._learning import (
-    LEAST_SESSIONS,
-    DocumentConfidence,
-    PhraseCounts,
-    TriggerPhrase,
-    Validation,
-    list_validations,
-    track_confidence,
-)
-from karat.feedback._pairs import count_pairs
+from karat.feedback._judgments import BehaviourJudgment, judge_pairs
+from karat.feedback._learning import DocumentConfidence, TriggerPhrase, Validation
+from karat.feedback._picking import DEPTH, PEOPLE, SIZE, HarvestPicker, HarvestPlan, HarvestSums
 from karat.feedback._rewording import Rewording, Rewordings
 from karat.feedback._sessions import OUTCOMES, Oddities, Session
+from karat.feedback._traffic import index_golden
 from karat.files import write_file
 from karat.golden import PARAPHRASES, pool, pool_rows, pool_text, write
 from karat.text import folded
@@ -33,10 +26,6 @@ from karat.text import folded
 if TYPE_CHECKING:
     from karat.schema.feedback import BehaviourRow, HarvestReport
 
-PEOPLE = 50
-"""For how many queries people are asked to judge the pool."""
-SIZE = 200
-DEPTH = 20
 TO_JUDGE, BEHAVIOUR = "to-judge.jsonl", "behaviour.jsonl"
 _NAMED = 10
 """How many queries without a document to judge are named."""
@@ -100,42 +89,52 @@ def harvest(
     what their words find in the documents of ``golden`` if nothing came back. ``least_sessions`` leaves out what fewer
     sessions asked, which may be private.
     """
-    if min(size, depth, least_sessions) < 1 or people < 0:
-        raise UsageError("size, depth and least_sessions are at least 1, and people at least 0")
+    plan = HarvestPlan(size=size, people=people, depth=depth, least_sessions=least_sessions, seed=seed)
+    gathering = Gathering(known=index_golden(golden))
+    for session in sessions:
+        gathering.add(session)
+    picker = HarvestPicker(golden, plan)
+    picker.add_gathered(gathering)
+    return make_harvest(picker.sums, golden, plan, gathering, oddities or Oddities())
+
+
+def make_harvest(
+    sums: HarvestSums, golden: GoldenSet | None, plan: HarvestPlan, asked: Asked, oddities: Oddities
+) -> Harvest:
+    """Return the harvest that sums over live queries stand for; ``asked`` has how many queries there were."""
     gold = golden or GoldenSet()
-    gathering = Gathering()
-    phrases, validations, rewordings = PhraseCounts(), list[Validation](), Rewordings(gold)
-    counts = count_pairs(_learn(rewordings.watch(gathering.watch(sessions)), phrases, validations))
-    known = {folded(form) for query in gold.queries for form in (query.text, *query.paraphrases)}
-    fresh = [live for key, live in gathering.queries.items() if key not in known]
-    frequent = [live for live in fresh if live.sessions >= least_sessions]
-    rare = {key for key, live in gathering.queries.items() if live.sessions < least_sessions}
-    chosen = choose_queries(frequent, size, seed=seed)
+    chosen = sums.choice.choose()
     ids = {live.key: live.id for live in chosen}
-    judgments = [(ids[key], own) for own in judge_behaviour(counts) if (key := folded(own.query)) in ids]
+    pairs = judge_pairs({live.key: live.pairs for live in chosen}, sums.totals)
+    judgments = [(ids[folded(own.query)], own) for own in pairs]
     candidate = _make_candidate(gold, chosen, judgments)
-    asked = choose_diverse(chosen, people)
-    rows = tuple(_make_pool(gold, candidate, asked, judgments, depth))
-    proposed = rewordings.propose(frequent)
-    report = _report(gathering, (fresh, frequent, chosen), (asked, rows, judgments), oddities)
+    to_ask = choose_diverse(chosen, plan.people)
+    rows = tuple(_make_pool(gold, candidate, to_ask, judgments, plan.depth))
+    learnt = sums.list_learnt()
+    report = _report(asked, sums, chosen, (to_ask, rows, judgments), oddities)
+    proposed = Rewordings(gold).choose(sums.proposals)
     return Harvest(
         candidate=candidate,
         behaviour=tuple(_make_row(query, own) for query, own in judgments),
         to_judge=rows,
-        report=replace(report, paraphrases=len(proposed)),
+        report=replace(report, paraphrases=len(proposed), notes=(*report.notes, *learnt.notes)),
         rewordings=proposed,
-        phrases=tuple(phrases.list_phrases(least=max(LEAST_SESSIONS, least_sessions))),
-        validations=tuple(said for said in validations if folded(said.text) not in rare),
-        confidence=tuple(track_confidence(validations)),
+        phrases=learnt.phrases,
+        validations=learnt.validations,
+        confidence=learnt.confidence,
     )
 
 
-def _learn(sessions: Iterable[Session], phrases: PhraseCounts, validations: list[Validation]) -> Iterator[Session]:
-    """Yield sessions, and take note of what could be learnt from them."""
-    for session in sessions:
-        phrases.add(session)
-        validations.extend(list_validations([session]))
-        yield session
+class Asked(Protocol):
+    """How many queries there were."""
+
+    @property
+    def asked(self) -> int:
+        """All of them."""
+
+    @property
+    def wordless(self) -> int:
+        """Those without a word."""
 
 
 def _make_candidate(
@@ -179,25 +178,29 @@ def _make_pool(
     judgments: Sequence[tuple[str, BehaviourJudgment]],
     depth: int,
 ) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of the pool: what any system returned, and what behaviour is about."""
-    systems = dict.fromkeys(system for live in asked for system in live.lists)
+    """Return the rows of the pool: what any system returned, down to a depth, and all that behaviour is about."""
+    systems = sorted({system for live in asked for system in live.lists})
     runs: list[dict[str, dict[str, float]]] = [
-        {live.id: _score(live.lists[system]) for live in asked if system in live.lists} for system in systems
+        {live.id: _score(live.lists[system].documents) for live in asked if system in live.lists} for system in systems
     ]
     touched: dict[str, list[str]] = {}
     names = {live.id for live in asked}
     for query, own in judgments:
         if query in names:
             touched.setdefault(query, []).append(own.document)
-    runs.append({query: _score(documents) for query, documents in touched.items()})
+    behaviour = {query: _score(documents) for query, documents in touched.items()}
+    runs.append(behaviour)
     runs.append(_search(gold, [live for live in asked if not live.lists], depth))
     whole = GoldenSet(
         grades=gold.grades, queries=tuple(query for query in candidate.queries if query.id in names),
         documents=gold.documents, classes=gold.classes,
     )  # fmt: skip
     order = {live.id: place for place, live in enumerate(asked)}
-    pairs = sorted(pool(whole, runs, depth=depth), key=lambda pair: (order[pair.query], pair.rank, pair.document))
-    return pool_rows(whole, pairs)
+    pairs = pool(whole, runs, depth=depth)
+    there = {(pair.query, pair.document) for pair in pairs}
+    deepest = max(map(len, behaviour.values()), default=1)
+    pairs += [pair for pair in pool(whole, [behaviour], depth=deepest) if (pair.query, pair.document) not in there]
+    return pool_rows(whole, sorted(pairs, key=lambda pair: (order[pair.query], pair.rank, pair.document)))
 
 
 def _search(gold: GoldenSet, queries: Sequence[LiveQuery], depth: int) -> dict[str, dict[str, float]]:
@@ -227,21 +230,21 @@ def _make_row(query: str, own: BehaviourJudgment) -> BehaviourRow:
 
 
 def _report(
-    gathering: Gathering,
-    queries: tuple[Sequence[LiveQuery], Sequence[LiveQuery], Sequence[LiveQuery]],
+    total: Asked,
+    sums: HarvestSums,
+    chosen: Sequence[LiveQuery],
     parts: tuple[Sequence[LiveQuery], Sequence[Mapping[str, Any]], Sequence[tuple[str, BehaviourJudgment]]],
-    oddities: Oddities | None,
+    oddities: Oddities,
 ) -> HarvestReport:
     from karat.schema.feedback import HarvestGroup, HarvestReport
 
-    (fresh, frequent, chosen), (asked, rows, judgments) = queries, parts
-    of, taken = (Counter((live.intent, live.outcome) for live in own) for own in (frequent, chosen))
-    order = {outcome: place for place, outcome in enumerate(OUTCOMES)}
+    asked, rows, judgments = parts
+    of = {(intent, outcome): n for intent, own in sums.choice.counts.items() for outcome, n in own.items()}
+    taken = Counter((live.intent, str(live.outcome)) for live in chosen)
+    order = {str(outcome): place for place, outcome in enumerate(OUTCOMES)}
     groups = sorted(of, key=lambda group: (order[group[1]], group[0]))
-    wordless = (
-        "1 query without a word is" if gathering.wordless == 1 else f"{gathering.wordless:,} queries without a word are"
-    )
-    notes = [f"{wordless} left out"] if gathering.wordless else []
+    wordless = "1 query without a word is" if total.wordless == 1 else f"{total.wordless:,} queries without a word are"
+    notes = [f"{wordless} left out"] if total.wordless else []
     if without := sum("text" not in row for row in rows):
         notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; name a golden set with documents")
     pooled = {row["query"] for row in rows}
@@ -249,10 +252,10 @@ def _report(
     notes += _note_bare(bare)
     graded = sum(own.grade is not None for _, own in judgments)
     return HarvestReport(
-        asked=gathering.asked,
-        distinct=len(gathering.queries),
-        known=len(gathering.queries) - len(fresh),
-        rare=len(fresh) - len(frequent),
+        asked=total.asked,
+        distinct=sums.distinct,
+        known=sums.known,
+        rare=sums.rare,
         chosen=len(chosen),
         failures=sum(live.is_failure for live in chosen),
         for_people=len(asked) - len(bare),
@@ -263,7 +266,7 @@ def _report(
             HarvestGroup(intent=intent, outcome=outcome, distinct=of[intent, outcome], chosen=taken[intent, outcome])
             for intent, outcome in groups
         ),
-        oddities=oddities.describe() if oddities else {},
+        oddities=oddities.describe(),
         notes=tuple(notes),
         nothing_to_judge=tuple(live.id for live in bare),
     )

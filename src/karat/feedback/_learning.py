@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
+from karat.feedback._pairs import QueryPairs, count_pairs
 from karat.feedback._sessions import Session
-from karat.text import folded
 
 INITIAL_CONFIDENCE, USEFUL_STEP, NOT_USEFUL_STEP = 0.5, 0.10, -0.05
 PROMOTION_CONFIDENCE, PROMOTION_VALIDATIONS = 0.9, 5
@@ -26,32 +26,21 @@ class TriggerPhrase:
     not_useful: int
 
 
-@dataclass(slots=True)
-class PhraseCounts:
-    """In how many sessions each phrase led to each document, counted while sessions pass by."""
+def list_phrases(text: str, pairs: QueryPairs, *, least: int = LEAST_SESSIONS) -> list[TriggerPhrase]:
+    """Return what the folded text of a query says of documents; see :func:`learn_trigger_phrases`."""
+    return [
+        TriggerPhrase(
+            document=document, phrase=text, sessions=count, useful=pairs.useful.get(document, 0),
+            not_useful=pairs.not_useful.get(document, 0),
+        )
+        for document, count in pairs.chosen.items()
+        if count >= least and pairs.not_useful.get(document, 0) <= pairs.useful.get(document, 0)
+    ]  # fmt: skip
 
-    chosen: Counter[tuple[str, str]] = field(default_factory=Counter)
-    useful: Counter[tuple[str, str]] = field(default_factory=Counter)
-    not_useful: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, session: Session) -> None:
-        """Count a session, in which a phrase counts once for a document."""
-        asked = [(folded(own.query.text), own) for own in session.queries]
-        self.chosen.update({(name, text) for text, own in asked if text for name in (*own.read, *own.useful)})
-        self.useful.update({(name, text) for text, own in asked for name in own.useful})
-        self.not_useful.update({(name, text) for text, own in asked for name in own.not_useful})
-
-    def list_phrases(self, *, least: int = LEAST_SESSIONS) -> list[TriggerPhrase]:
-        """Return the phrases of at least so many sessions; see :func:`learn_trigger_phrases`."""
-        phrases = [
-            TriggerPhrase(
-                document=pair[0], phrase=pair[1], sessions=count, useful=self.useful[pair],
-                not_useful=self.not_useful[pair],
-            )
-            for pair, count in self.chosen.items()
-            if count >= least and self.not_useful[pair] <= self.useful[pair]
-        ]  # fmt: skip
-        return sorted(phrases, key=lambda phrase: (-phrase.sessions, phrase.document, phrase.phrase))
+def order_phrases(phrase: TriggerPhrase) -> tuple[int, str, str]:
+    """Return what phrases are sorted by: those of most sessions first."""
+    return -phrase.sessions, phrase.document, phrase.phrase
 
 
 def learn_trigger_phrases(sessions: Iterable[Session], *, least: int = LEAST_SESSIONS) -> list[TriggerPhrase]:
@@ -59,10 +48,9 @@ def learn_trigger_phrases(sessions: Iterable[Session], *, least: int = LEAST_SES
 
     A phrase needs ``least`` sessions, and at least as many that call the document useful as not.
     """
-    counts = PhraseCounts()
-    for session in sessions:
-        counts.add(session)
-    return counts.list_phrases(least=least)
+    counts = count_pairs(sessions)
+    phrases = (list_phrases(text, pairs, least=least) for text, pairs in counts.queries.items())
+    return sorted(chain.from_iterable(phrases), key=order_phrases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,16 +98,26 @@ def track_confidence(
     >>> [track_confidence(said[:n])[0].promotable for n in (4, 5, 6)]
     [False, True, True]
     """
-    state: dict[str, tuple[float, int, int]] = {}
+    votes: dict[str, list[bool]] = {}
     for said in validations:
-        confidence, count, useful = state.get(said.document, (initial, 0, 0))
-        step = USEFUL_STEP if said.useful else NOT_USEFUL_STEP
+        votes.setdefault(said.document, []).append(said.useful)
+    confidences = (rate_document(document, own, initial=initial) for document, own in votes.items())
+    return sorted(confidences, key=order_confidences)
+
+
+def rate_document(document: str, votes: Sequence[bool], *, initial: float = INITIAL_CONFIDENCE) -> DocumentConfidence:
+    """Return the confidence in a document, given whether people called it useful, in the order of time."""
+    confidence = initial
+    for useful in votes:
+        step = USEFUL_STEP if useful else NOT_USEFUL_STEP
         # Rounded, so that nine steps of a tenth are 0.9 and not a little less.
-        state[said.document] = (round(min(max(confidence + step, 0.0), 1.0), 10), count + 1, useful + said.useful)
-    return [
-        DocumentConfidence(
-            document=document, confidence=confidence, validations=count, useful=useful,
-            promotable=confidence >= PROMOTION_CONFIDENCE and count >= PROMOTION_VALIDATIONS,
-        )
-        for document, (confidence, count, useful) in sorted(state.items(), key=lambda item: (-item[1][0], item[0]))
-    ]  # fmt: skip
+        confidence = round(min(max(confidence + step, 0.0), 1.0), 10)
+    return DocumentConfidence(
+        document=document, confidence=confidence, validations=len(votes), useful=sum(votes),
+        promotable=confidence >= PROMOTION_CONFIDENCE and len(votes) >= PROMOTION_VALIDATIONS,
+    )  # fmt: skip
+
+
+def order_confidences(own: DocumentConfidence) -> tuple[float, str]:
+    """Return what documents are sorted by: those of most confidence first."""
+    return -own.confidence, own.document

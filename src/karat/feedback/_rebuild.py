@@ -12,6 +12,7 @@ from karat.feedback._detectors import Similarity, compare_words, find_passed, fi
 from karat.feedback._sessions import AskedQuery, Oddities, Session
 from karat.online import (
     EVENT_KINDS,
+    IDLE_SECONDS,
     IMPRESSION,
     RE_SEARCH,
     READ_AFTER_SEARCH,
@@ -24,12 +25,15 @@ from karat.online import (
     LoggedQuery,
     Reader,
     Record,
+    name_session,
 )
 
-IDLE_SECONDS = 12 * 3600.0
-"""A session without a record for so long has ended; if its id comes again, that is another one."""
 SKEW_SECONDS = 5.0
 """Clocks of two processes may differ by so much: a read may seem to come that long before its query."""
+
+
+_Home = dict[str, tuple[str, float]]
+"""The key of the session of each query, as long as that is open, and when it was asked."""
 
 
 @dataclass(slots=True)
@@ -53,7 +57,8 @@ def rebuild_sessions(
 ) -> Iterator[Session]:
     """Yield sessions as they end, from records in the order of time; only those that are open are held.
 
-    An event belongs to the query that it names, or to the latest query of its session that had shown its document. With
+    An event belongs to the query that it names, or to the latest query of its session that had shown its document. It
+    may name a query of another session, if that was asked at most ``idle`` seconds before it. With
     the ``texts`` of documents the answers are searched for their words. What is odd about the records is counted in
     ``oddities``.
 
@@ -66,7 +71,7 @@ def rebuild_sessions(
     """
     odd = Oddities() if oddities is None else oddities
     open_: dict[str, _Open] = {}
-    home: dict[str, str] = {}  # of each query, as long as its session is open
+    home: _Home = {}
     now = -float("inf")
     records: Iterator[Record] = merge(queries, events, key=_get_time)
     for record in records:
@@ -75,10 +80,14 @@ def rebuild_sessions(
             key = next(iter(open_))
             if open_[key].latest >= now - idle:
                 break
-            yield _close(open_.pop(key), home, odd, texts, similarity)
-        _add(record, open_, home, odd)
+            session = open_.pop(key)
+            for query in session.queries.values():
+                if home.get(query.id, ("", 0.0))[0] == key:
+                    del home[query.id]
+            yield _close(session, odd, texts, similarity)
+        _add(record, open_, home, odd, idle)
     for session in open_.values():
-        yield _close(session, {}, odd, texts, similarity)
+        yield _close(session, odd, texts, similarity)
 
 
 def read_sessions(
@@ -92,47 +101,43 @@ def _get_time(record: Record) -> float:
     return record.time
 
 
-def _add(record: Record, open_: dict[str, _Open], home: dict[str, str], odd: Oddities) -> None:
+def _add(record: Record, open_: dict[str, _Open], home: _Home, odd: Oddities, idle: float) -> None:
     """Put a record into its session, which moves to the end of those that are open."""
     is_query = isinstance(record, LoggedQuery)
-    key = _find_home(record, open_, home, odd)
+    key = name_session(record) if is_query else _find_home(record, open_, home, odd, idle)  # type: ignore[arg-type]
     if key is None:
         return
     session = open_.pop(key, None) or _Open(record.session, record.time)
     open_[key] = session
-    held = session.queries if is_query else session.events
-    if record.id in held:
-        odd.duplicates += 1
-        return
-    odd.backwards += record.time < session.latest
-    session.latest = max(session.latest, record.time)
-    held[record.id] = record  # type: ignore[assignment]
     if is_query:
-        home[record.id] = key
+        home[record.id] = key, record.time
+    held = session.queries if is_query else session.events
+    is_known = record.id in held
+    odd.duplicates += is_known
+    odd.backwards += record.time < session.latest and not is_known
+    session.latest = max(session.latest, record.time)
+    if not is_known:
+        held[record.id] = record  # type: ignore[assignment]
 
 
-def _find_home(record: Record, open_: Mapping[str, _Open], home: Mapping[str, str], odd: Oddities) -> str | None:
-    """Return the key of a record's session: that of its query, its own, or for a query without one a key of its own."""
-    if isinstance(record, LoggedQuery):
-        return f"s{record.session}" if record.session else f"q{record.id}"
-    if record.query in home:
-        return home[record.query]
-    odd.unknown_query += bool(record.query)
-    key = f"s{record.session}"
-    if not record.session:
+def _find_home(event: LoggedEvent, open_: Mapping[str, _Open], home: _Home, odd: Oddities, idle: float) -> str | None:
+    """Return the key of an event's session: that of its query, or its own; None if it has neither."""
+    own = name_session(event)
+    key, time = home.get(event.query, ("", 0.0))
+    # What else happens in another session must not decide where an event belongs: only when its query was asked does.
+    if key and (key == own or time >= event.time - idle):
+        return key
+    odd.unknown_query += bool(event.query)
+    if not event.session:
         odd.without_session += 1
         return None
-    if key not in open_:
+    if own not in open_:
         odd.before_any_query += 1
-    return key
+    return own
 
 
-def _close(
-    session: _Open, home: dict[str, str], odd: Oddities, texts: Mapping[str, str] | None, similarity: Similarity
-) -> Session:
+def _close(session: _Open, odd: Oddities, texts: Mapping[str, str] | None, similarity: Similarity) -> Session:
     """Return a session that has ended: every event with its query, and what can be seen besides."""
-    for name in session.queries:
-        home.pop(name, None)
     queries = sorted(session.queries.values(), key=lambda query: (query.time, query.id))
     drafts = {query.id: _Draft(query) for query in queries}
     by_document = any(event.query not in drafts for event in session.events.values())

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec import field as default
 
 from karat.core import GoldenSet
+from karat.feedback._counting import pick_first, trim
 from karat.feedback._detectors import SIMILAR, compare_words
-from karat.feedback._extending import Whole, extend_report
 from karat.feedback._gathering import Gathering, LiveQuery
-from karat.feedback._sampling import (
-    MOST_QUERIES,
-    NO_QUERIES,
-    choose_parts,
-    describe_empty,
-    describe_parts,
-    read_parts,
-    refuse_reversed,
-)
+from karat.feedback._sampling import NO_QUERIES
 from karat.feedback._sessions import Oddities, Session
-from karat.feedback._traffic import CITED, COVERED, RATES, Traffic
-from karat.online import read_log
-from karat.stats.clicks import clustered_share
+from karat.feedback._traffic import CITED, COVERED, RATES, Traffic, TrafficCounter
+from karat.stats import ValueCounts
 from karat.text import content
 
 if TYPE_CHECKING:
@@ -36,40 +26,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 _FEW_SESSIONS = 20
-
-
-def report_log(
-    store: str | os.PathLike[str] = "karat.db",
-    golden: GoldenSet | None = None,
-    *,
-    since: float | None = None,
-    until: float | None = None,
-    shown: int = SHOWN,
-    most: int | None = MOST_QUERIES,
-) -> OnlineReport:
-    """Return a report on the log of a store; ``since`` is included and ``until`` is not, in seconds since 1970.
-
-    If there are more than ``most`` queries, what became of them is found out for some sessions, which stand for all;
-    None looks at all sessions.
-    """
-    refuse_reversed(since, until)
-    oddities = Oddities()
-    texts = {document.id: document.text for document in golden.documents} if golden else None
-    with read_log(store) as log:
-        totals = log.totals(since, until)
-        parts = choose_parts(totals.queries, most)
-        sessions = read_parts(log, since, until, parts, oddities=oddities, texts=texts)
-        report = report_sessions(sessions, golden, store=str(store), shown=shown, oddities=oddities)
-        if not report.queries:
-            return replace(report, notes=(describe_empty(log),))
-        if parts is None:
-            return report
-        latency = _summarise_latency(np.fromiter(log.latencies(since, until), np.float64))
-    first, last = (_format_time(math.nan if time is None else time) for time in (totals.first, totals.last))
-    weights = {_describe_weight(report.estimated): _describe_weight(totals.weight)}
-    notes = describe_parts(parts, report.queries), *(weights.get(note, note) for note in report.notes)
-    extended = extend_report(report, Whole(totals=totals, latency=latency, parts=parts))
-    return replace(extended, first=first, last=last, notes=notes)
 
 
 def report_sessions(
@@ -81,69 +37,119 @@ def report_sessions(
     oddities: Oddities | None = None,
 ) -> OnlineReport:
     """Return a report on sessions, with the ``shown`` worst queries and as many that ``golden`` does not have."""
+    counter, gathering = TrafficCounter(golden), Gathering(lists=False)
+    for session in sessions:
+        counter.add(session)
+        gathering.add(session)
+    counter.sums.oddities = oddities or Oddities()
+    ranking = Ranking(shown)
+    for live in gathering.queries.values():
+        ranking.add(live, is_known=live.key in counter.known)
+    return make_report(counter.sums, ranking, golden, store=store)
+
+
+class Ranking(Struct):
+    """The live queries that a report lists, and how many are not in the golden set; those of parts add up."""
+
+    shown: int
+    unseen: int = 0
+    worst: list[LiveQuery] = default(default_factory=list)
+    most_asked: list[LiveQuery] = default(default_factory=list)
+    """Of those that are not in the set."""
+
+    def add(self, live: LiveQuery, *, is_known: bool) -> None:
+        """Add a live query."""
+        if live.failures:
+            self.worst.append(live)
+            trim(self.worst, self.shown, _order_worst)
+        if not is_known:
+            self.unseen += 1
+            self.most_asked.append(live)
+            trim(self.most_asked, self.shown, _order_asked)
+
+    def merge(self, other: Ranking) -> None:
+        """Add other queries, none of which is among these."""
+        self.unseen += other.unseen
+        self.worst = pick_first(self.worst + other.worst, self.shown, _order_worst)
+        self.most_asked = pick_first(self.most_asked + other.most_asked, self.shown, _order_asked)
+
+    def settle(self) -> None:
+        """Leave what is listed, in its order."""
+        self.merge(Ranking(self.shown))
+
+
+def _order_worst(live: LiveQuery) -> tuple[int, int, str]:
+    return -live.failures, -live.sessions, live.key
+
+
+def _order_asked(live: LiveQuery) -> tuple[int, int, str]:
+    return -live.sessions, -live.failures, live.key
+
+
+def make_report(traffic: Traffic, ranking: Ranking, golden: GoldenSet | None, *, store: str) -> OnlineReport:
+    """Return the report that sums of traffic stand for."""
     from karat.schema.feedback import OnlineDay, OnlineReport
 
-    traffic, gathering = Traffic(golden), Gathering(lists=False)
-    for session in gathering.watch(sessions):
-        traffic.add(session)
-    failing = [live for live in gathering.queries.values() if live.failures]
-    worst = sorted(failing, key=lambda live: (-live.failures, -live.sessions, live.key))[:shown]
+    ranking.settle()
+    minutes, rank = (own.median() if len(own) else None for own in (traffic.seconds, traffic.ranks))
     return OnlineReport(
         store=store,
-        first=_format_time(traffic.first),
-        last=_format_time(traffic.last),
+        first=format_moment(traffic.first),
+        last=format_moment(traffic.last),
         queries=traffic.queries,
-        estimated=round(traffic.weight),
-        sessions=len(traffic.searches),
+        estimated=round(traffic.weight.value),
+        sessions=traffic.sessions,
         events=traffic.events,
-        searches_per_session=float(np.mean(traffic.searches)) if traffic.searches else None,
-        minutes_per_session=float(np.median(traffic.seconds)) / 60 if traffic.seconds else None,
-        task_outcome=float(np.mean(traffic.outcomes)) if traffic.outcomes else None,
+        searches_per_session=traffic.queries / traffic.sessions if traffic.sessions else None,
+        minutes_per_session=None if minutes is None else minutes / 60,
+        task_outcome=traffic.outcome.value / traffic.outcomes if traffic.outcomes else None,
         rates=tuple(_make_rate(traffic, name) for name in RATES),
-        latency=_summarise_latency(traffic.latencies),
-        rank_read=int(np.median(traffic.ranks)) if traffic.ranks else None,
+        latency=summarise_latency(traffic.latencies),
+        rank_read=None if rank is None else int(rank),
         days=tuple(
-            OnlineDay(day=day, queries=count, failures=traffic.failures[day])
+            OnlineDay(day=day, queries=count, failures=traffic.failures.get(day, 0))
             for day, count in sorted(traffic.days.items())
         ),
         intents=tuple(_list_intents(traffic, golden)),
-        worst=tuple(_show(live, golden) for live in worst),
-        drift=None if golden is None else _find_drift(traffic, gathering, golden, shown),
-        oddities=oddities.describe() if oddities else {},
+        worst=tuple(_show(live, golden) for live in ranking.worst),
+        drift=None if golden is None else _find_drift(traffic, ranking, golden),
+        oddities=traffic.oddities.describe(),
         notes=tuple(_list_notes(traffic)),
     )
 
 
-def _format_time(time: float) -> str:
+def format_moment(time: float) -> str:
+    """Return a time as a report shows it; empty if it is none."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if math.isfinite(time) else ""
 
 
 def _make_rate(traffic: Traffic, name: str) -> OnlineRate:
     from karat.schema.feedback import OnlineRate
 
-    count, total = traffic.rates[name]
-    share, low, high = clustered_share(count, total)
+    sums = traffic.rates[name]
+    share, low, high = sums.estimate()
     return OnlineRate(
-        name=name, count=sum(count), total=sum(total), share=None if math.isnan(share) else share, low=low, high=high
+        name=name, count=sums.count, total=sums.total, share=None if math.isnan(share) else share, low=low, high=high
     )
 
 
-def _summarise_latency(latencies: Sequence[float] | np.ndarray) -> OnlineLatency | None:
+def summarise_latency(latencies: ValueCounts) -> OnlineLatency | None:
+    """Return the quantiles of latencies; None without any."""
     from karat.schema.feedback import OnlineLatency
 
     if not len(latencies):
         return None
-    p50, p95, p99 = np.percentile(np.asarray(latencies), (50, 95, 99)).tolist()
+    p50, p95, p99 = latencies.quantiles((0.5, 0.95, 0.99))
     return OnlineLatency(n=len(latencies), p50=p50, p95=p95, p99=p99)
 
 
 def _list_intents(traffic: Traffic, golden: GoldenSet | None) -> Iterable[OnlineIntent]:
     from karat.schema.feedback import OnlineIntent
 
-    asked = Counter({intent: outcomes.total() for intent, outcomes in traffic.intents.items()})
+    asked = Counter({intent: sum(outcomes.values()) for intent, outcomes in traffic.intents.items()})
     own = Counter(query.intent for query in golden.queries) if golden else Counter[str]()
     for intent in sorted(asked | own, key=lambda intent: (-asked[intent], intent)):
-        outcomes = traffic.intents.get(intent, Counter())
+        outcomes = Counter(traffic.intents.get(intent, {}))
         yield OnlineIntent(
             intent=intent,
             queries=asked[intent],
@@ -175,22 +181,21 @@ def _find_nearest(text: str, golden: GoldenSet) -> str:
     return name if similarity > SIMILAR else ""
 
 
-def _find_drift(traffic: Traffic, gathering: Gathering, golden: GoldenSet, shown: int) -> OnlineDrift:
+def _find_drift(traffic: Traffic, ranking: Ranking, golden: GoldenSet) -> OnlineDrift:
     from karat.schema.feedback import OnlineDrift
 
-    unseen = [live for key, live in gathering.queries.items() if key not in traffic.known]
-    first = sorted(unseen, key=lambda live: (-live.sessions, -live.failures, live.key))[:shown]
     return OnlineDrift(
         golden=golden.name,
         covered=_make_rate(traffic, COVERED),
-        unseen=len(unseen),
-        most_asked=tuple(_show(live, golden) for live in first),
+        unseen=ranking.unseen,
+        most_asked=tuple(_show(live, golden) for live in ranking.most_asked),
         not_asked=len(golden.query_by_id) - len(traffic.met),
         citations=_make_rate(traffic, CITED),
     )
 
 
-def _describe_weight(weight: float) -> str:
+def describe_weight(weight: float) -> str:
+    """Return what to say if only some queries are logged."""
     return f"only some queries are logged: counts are of those, which stand for {round(weight):,}"
 
 
@@ -198,15 +203,15 @@ def _list_notes(traffic: Traffic) -> Iterable[str]:
     if not traffic.queries:
         yield NO_QUERIES
         return
-    if len(traffic.searches) < _FEW_SESSIONS:
-        few = "1 session is" if len(traffic.searches) == 1 else f"{len(traffic.searches):,} sessions are"
+    if traffic.sessions < _FEW_SESSIONS:
+        few = "1 session is" if traffic.sessions == 1 else f"{traffic.sessions:,} sessions are"
         yield f"{few} few: look at the intervals"
-    if round(traffic.weight) > traffic.queries:
-        yield _describe_weight(traffic.weight)
-    unknown = sum(outcomes["unknown"] for outcomes in traffic.intents.values())
+    if round(traffic.weight.value) > traffic.queries:
+        yield describe_weight(traffic.weight.value)
+    unknown = sum(outcomes.get("unknown", 0) for outcomes in traffic.intents.values())
     if unknown == 1:
         yield "of 1 query nobody knows what became of it; it does not count as used"
     elif unknown:
         yield f"of {unknown:,} queries nobody knows what became of them; they do not count as used"
-    if not traffic.latencies:
+    if not len(traffic.latencies):
         yield "no latency was recorded"

@@ -13,6 +13,7 @@ from karat.store import INDEXED_PARTS, PARTS
 
 NO_QUERIES = "there are no queries; what waits in the journal is not read: run 'karat online ingest' first"
 _NOT_THE_ONE = "the one query in the store is not in this span"
+_NOT_THE_ONE_OF_FILES = "the one query in the files is not in this span"
 MOST_QUERIES = 100_000
 """Of so many queries sessions are rebuilt; if there are more, some sessions stand for all."""
 
@@ -48,6 +49,13 @@ def describe_empty(log: LogReader) -> str:
     if not (queries := log.totals(None, None).queries):
         return NO_QUERIES
     return f"none of the {queries:,} queries in the store is in this span" if queries > 1 else _NOT_THE_ONE
+
+
+def describe_empty_files(queries: int | None) -> str:
+    """Return what to say of a span of time without queries in exported files, which have so many in all, if known."""
+    if not queries:
+        return "there are no queries in the files" + (" of this span" if queries is None else "")
+    return f"none of the {queries:,} queries in the files is in this span" if queries > 1 else _NOT_THE_ONE_OF_FILES
 
 
 def describe_parts(parts: int, queries: int) -> str:

@@ -134,3 +134,8 @@ class Oddities:
     def describe(self) -> dict[str, int]:
         """Return the counts that are not 0, by name."""
         return {name: count for name in self.__slots__ if (count := getattr(self, name))}
+
+    def merge(self, other: Oddities) -> None:
+        """Add what was odd about other records."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -1,16 +1,21 @@
-"""Sums over live traffic, taken while sessions pass by."""
+"""Sums over live traffic, taken while sessions pass by; those of parts of the sessions add up to those of all."""
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from karat.core import GoldenSet
-from karat.feedback._sessions import AskedQuery, Outcome, Session
+from msgspec import Struct
+from msgspec import field as default
+
+from karat.core import ExactSum, GoldenSet
+from karat.feedback._counting import Counts, add_counts, count
+from karat.feedback._sessions import AskedQuery, Oddities, Session
+from karat.stats import ValueCounts
+from karat.stats.clicks import ShareSums
 from karat.text import folded
 
 VALIDATED = "useful, of those validated"
@@ -21,75 +26,107 @@ _DAY = 86_400
 
 
 @lru_cache(1024)
-def _name_day(number: int) -> str:
+def name_day(number: int) -> str:
+    """Return the date of a day, by its number since 1970."""
     return datetime.fromtimestamp(number * _DAY, UTC).strftime("%Y-%m-%d")
 
 
 COVERED, CITED = "queries that the set has", "their answers that cite a relevant document"
 
 
-def _make_shares() -> dict[str, tuple[array[int], array[int]]]:
-    return {name: (array("q"), array("q")) for name in (*RATES, COVERED, CITED)}
+def _make_shares() -> dict[str, ShareSums]:
+    return {name: ShareSums() for name in (*RATES, COVERED, CITED)}
 
 
-@dataclass(slots=True)
-class Traffic:
-    """What is added up over sessions. A rate has a count and a total for each session."""
+class Traffic(Struct):
+    """What is added up over sessions, however many there are, in whole numbers or exactly."""
 
-    golden: GoldenSet | None = None
     queries: int = 0
-    weight: float = 0.0
+    weight: ExactSum = default(default_factory=ExactSum)
     events: int = 0
     first: float = float("inf")
     last: float = float("-inf")
-    searches: array[int] = field(default_factory=lambda: array("q"))
-    seconds: array[float] = field(default_factory=lambda: array("d"))
-    latencies: array[float] = field(default_factory=lambda: array("d"))
-    ranks: array[int] = field(default_factory=lambda: array("q"))
-    outcomes: list[float] = field(default_factory=list)
-    rates: dict[str, tuple[array[int], array[int]]] = field(default_factory=_make_shares)
-    days: Counter[str] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
+    sessions: int = 0
+    """Those with a query."""
+    seconds: ValueCounts = default(default_factory=ValueCounts)
+    """Of each session."""
+    latencies: ValueCounts = default(default_factory=ValueCounts)
+    ranks: ValueCounts = default(default_factory=ValueCounts)
+    outcomes: int = 0
+    outcome: ExactSum = default(default_factory=ExactSum)
+    """How well tasks ended, added up."""
+    rates: dict[str, ShareSums] = default(default_factory=_make_shares)
+    days: Counts = default(default_factory=dict)
+    failures: Counts = default(default_factory=dict)
     """By day."""
-    intents: dict[str, Counter[Outcome]] = field(default_factory=dict)
+    intents: dict[str, Counts] = default(default_factory=dict)
+    """Outcomes, by intent."""
+    met: set[str] = default(default_factory=set)
+    """The ids of golden queries that somebody asked."""
+    asked: int = 0
+    wordless: int = 0
+    oddities: Oddities = default(default_factory=Oddities)
+
+    def merge(self, other: Traffic) -> None:
+        """Add the sums of other sessions."""
+        for name in ("queries", "events", "sessions", "outcomes", "asked", "wordless"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("weight", "seconds", "latencies", "ranks", "outcome"):
+            getattr(self, name).merge(getattr(other, name))
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        for rate, own in self.rates.items():
+            own.merge(other.rates[rate])
+        add_counts(self.days, other.days)
+        add_counts(self.failures, other.failures)
+        for intent, outcomes in other.intents.items():
+            add_counts(self.intents.setdefault(intent, {}), outcomes)
+        self.met |= other.met
+        self.oddities.merge(other.oddities)
+
+
+@dataclass(slots=True)
+class TrafficCounter:
+    """Adds sessions to the sums of traffic."""
+
+    golden: GoldenSet | None = None
+    sums: Traffic = field(default_factory=Traffic)
     known: Mapping[str, str] = field(default_factory=dict)
     """The ids of golden queries, by their folded texts."""
-    met: set[str] = field(default_factory=set)
-    """The ids of golden queries that somebody asked."""
 
     def __post_init__(self) -> None:
-        if self.golden is not None:
-            queries = self.golden.queries
-            self.known = {folded(form): query.id for query in queries for form in (query.text, *query.paraphrases)}
+        self.known = index_golden(self.golden)
 
     def add(self, session: Session) -> None:
         """Add a session; one without queries only has its events."""
-        self.events += session.events
-        self.outcomes += [event.value for event in session.outcomes if event.value is not None]
+        sums = self.sums
+        sums.events += session.events
+        for value in (event.value for event in session.outcomes if event.value is not None):
+            sums.outcomes += 1
+            sums.outcome.add(value)
         if not session.queries:
             return
-        self.searches.append(len(session.queries))
-        self.seconds.append(session.seconds)
+        sums.sessions += 1
+        sums.seconds.add(session.seconds)
         counts, totals = Counter[str](), Counter[str]()
         for asked in session.queries:
             self._add_query(asked)
             self._count(asked, counts, totals)
-        for name, (count, total) in self.rates.items():
-            count.append(counts[name])
-            total.append(totals[name])
+        for name, own in sums.rates.items():
+            own.add(counts[name], totals[name])
 
     def _add_query(self, asked: AskedQuery) -> None:
-        query, outcome = asked.query, asked.outcome
-        day = _name_day(int(query.time // _DAY))
-        self.queries += 1
-        self.weight += query.weight
-        self.first, self.last = min(self.first, query.time), max(self.last, query.time)
-        self.days[day] += 1
-        self.failures[day] += asked.is_failure
-        self.intents.setdefault(query.intent, Counter())[outcome] += 1
+        sums, query = self.sums, asked.query
+        day = [name_day(int(query.time // _DAY))]
+        sums.queries += 1
+        sums.weight.add(query.weight)
+        sums.first, sums.last = min(sums.first, query.time), max(sums.last, query.time)
+        count(sums.days, day)
+        if asked.is_failure:
+            count(sums.failures, day)
+        count(sums.intents.setdefault(query.intent, {}), [asked.outcome])
         if query.latency is not None:
-            self.latencies.append(query.latency)
-        self.ranks.extend(rank for rank in asked.read.values() if rank is not None)
+            sums.latencies.add(query.latency)
+        sums.ranks.extend(rank for rank in asked.read.values() if rank is not None)
 
     def _count(self, asked: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
         """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
@@ -110,7 +147,7 @@ class Traffic:
             name = self.known.get(folded(query.text))
             facts[COVERED] = (name is not None, True)
             if name is not None:
-                self.met.add(name)
+                self.sums.met.add(name)
                 facts[CITED] = (self._cites_relevant(asked, name), query.answer is not None)
         for key, (fact, known) in facts.items():
             counts[key] += fact and known
@@ -127,3 +164,9 @@ class Traffic:
             if grade >= self.golden.relevant
         }
         return bool(cited & (right | {target.document for target in self.golden.query_by_id[name].anchors}))
+
+
+def index_golden(golden: GoldenSet | None) -> dict[str, str]:
+    """Return the ids of golden queries, by their folded texts and paraphrases."""
+    queries = golden.queries if golden else ()
+    return {folded(form): query.id for query in queries for form in (query.text, *query.paraphrases)}

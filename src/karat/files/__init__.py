@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from karat.files._byte_block import ByteBlock, TextColumn
     from karat.files._cache import KeptValues, find_cache_folder
     from karat.files._git import GitRepository
-    from karat.files._lock import lock_folder
+    from karat.files._lock import hold_folder, lock_folder
     from karat.files._plain import count_byte, decode_plain, split_lines, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
-    from karat.files._writing import append_file, make_own, new_folder, open_own, replace_file, write_file
+    from karat.files._writing import append_file, make_own, new_folder, open_own, replace_file, sync_folder, write_file
 
 __all__ = [
     "BOM",
@@ -41,6 +41,7 @@ __all__ = [
     "decode_plain",
     "find_cache_folder",
     "gunzip",
+    "hold_folder",
     "lock_folder",
     "make_own",
     "max_bytes",
@@ -63,6 +64,7 @@ __all__ = [
     "replace_file",
     "shorten_path",
     "split_lines",
+    "sync_folder",
     "take_plain",
     "too_large",
     "write_file",
@@ -71,13 +73,15 @@ __all__ = [
 # Imported on first use: only readers of golden sets and traces check rows, and many commands write nothing.
 _HOME = {
     **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
-    **dict.fromkeys(("append_file", "make_own", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
+    **dict.fromkeys(
+        ("append_file", "make_own", "new_folder", "open_own", "replace_file", "sync_folder", "write_file"), "_writing"
+    ),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),
     "GitRepository": "_git",
     **dict.fromkeys(("count_byte", "decode_plain", "split_lines", "take_plain"), "_plain"),
     **dict.fromkeys(("ByteBlock", "TextColumn"), "_byte_block"),
-    "lock_folder": "_lock",
+    **dict.fromkeys(("hold_folder", "lock_folder"), "_lock"),
 }
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package

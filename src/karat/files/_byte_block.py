@@ -46,6 +46,8 @@ class ByteBlock:
 
     def has_at(self, places: Ints, text: bytes) -> bool:
         """Return whether a text stands at each of some places."""
+        if len(places) and int(places.max()) + len(text) > self.size:
+            return False
         for start in range(0, len(text), _WORD):
             part = text[start : start + _WORD]
             words = self._words[places + start] & _MASKS[len(part)]

@@ -41,3 +41,20 @@ def lock_folder(folder: Path, on_wait: Callable[[], None] | None = None) -> Iter
         yield
     finally:
         os.close(descriptor)
+
+
+def hold_folder(folder: Path) -> int | None:
+    """Lock a folder for good; return the descriptor that holds the lock, or None if another process does.
+
+    The lock passes to the processes that get the descriptor, and ends with the last of them, however that ends. Only
+    where the system has locks.
+    """
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

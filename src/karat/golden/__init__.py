@@ -13,10 +13,10 @@ from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
 
 if TYPE_CHECKING:
-    from karat.golden._deciding import PoolDecision, decide_pool
+    from karat.golden._deciding import PoolDecision, WeighedPool, decide_pool, estimate_runs, weigh_pool
     from karat.golden._diff import diff
     from karat.golden._documents import read_documents
-    from karat.golden._merge import merge, merge_in_place
+    from karat.golden._merge import agreement, change_in_place, merge, merge_in_place
     from karat.golden._paraphrases import PARAPHRASES
     from karat.golden._passages import RankedRuns, read_runs
     from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
@@ -39,13 +39,17 @@ __all__ = [
     "Reading",
     "Report",
     "Row",
+    "WeighedPool",
+    "agreement",
     "ceiling",
+    "change_in_place",
     "check",
     "decide_pool",
     "describe_questions",
     "diff",
     "digest_judged_documents",
     "digest_texts",
+    "estimate_runs",
     "fingerprint",
     "identify",
     "merge",
@@ -62,6 +66,7 @@ __all__ = [
     "restrict_queries",
     "sample",
     "synthesise",
+    "weigh_pool",
     "write",
     "write_pool",
 ]
@@ -69,10 +74,10 @@ __all__ = [
 # Imported at first use: who reads a set mostly needs none of them.
 _HOME = {
     **dict.fromkeys(("Report", "ceiling", "check"), "lint"),
-    **dict.fromkeys(("PoolDecision", "decide_pool"), "_deciding"),
+    **dict.fromkeys(("PoolDecision", "WeighedPool", "decide_pool", "estimate_runs", "weigh_pool"), "_deciding"),
     "diff": "_diff",
     "read_documents": "_documents",
-    **dict.fromkeys(("merge", "merge_in_place"), "_merge"),
+    **dict.fromkeys(("agreement", "change_in_place", "merge", "merge_in_place"), "_merge"),
     **dict.fromkeys(("RankedRuns", "read_runs"), "_passages"),
     "PARAPHRASES": "_paraphrases",
     **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "_pool"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,16 +30,25 @@ class Candidates:
         seen = {judgment.query for judgments in (own, judged) for judgment in judgments if judgment.source in _PEOPLE}
         return tuple(query for name, query in self.queries.items() if name in seen or not query.answerable)
 
-    def leave_out(self, pairs: Set[tuple[str, str]]) -> tuple[Candidates, tuple[Judgment, ...]]:
-        """Return the candidates without what no person said of some pairs of query and document, and what that was."""
+    def keep_judged(self, judged: Iterable[Judgment]) -> tuple[Candidates, tuple[Judgment, ...]]:
+        """Return the candidates with judgments of those pairs only that a person has judged, and all other judgments.
+
+        A person has judged a pair of query and document in a candidate, or among ``judged``.
+        """
+        own = [judgment for judgments in self.judgments.values() for judgment in judgments]
+        pairs = {_pair(judgment) for judgment in (*own, *judged) if judgment.source in _PEOPLE}
         kept: dict[str, list[Judgment]] = {}
         left = []
-        for judgment in (judgment for own in self.judgments.values() for judgment in own):
-            if judgment.source not in _PEOPLE and (judgment.query, judgment.target.document) in pairs:
-                left.append(judgment)
-            else:
+        for judgment in own:
+            if _pair(judgment) in pairs:
                 kept.setdefault(judgment.query, []).append(judgment)
+            else:
+                left.append(judgment)
         return replace(self, judgments=kept), tuple(left)
+
+
+def _pair(judgment: Judgment) -> tuple[str, str]:
+    return judgment.query, judgment.target.document
 
 
 def read_candidates(files: Sequence[str | Path], golden: GoldenSet) -> tuple[Candidates, list[str | Path]]:

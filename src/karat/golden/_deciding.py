@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.core import GoldenSet, Measure
+from karat.core import Floats, GoldenSet, Measure
 from karat.golden._pool import Pooled, distinct_documents
 from karat.measures import LinearMeasure, make_linear
 from karat.stats import DifferenceEstimate, estimate_difference
@@ -52,6 +52,38 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     >>> [pair.document for pair in decision.pairs], decision.estimate.confidence
     (['b', 'c'], 0.5)
     """
+    pool = weigh_pool(golden, runs, measure)
+    known = ~np.isnan(pool.gains)
+    # Rounded, so that noise in the last digits does not reorder ties: these stay in the order of the queries.
+    order = np.argsort(-np.round(np.abs(pool.weights), 12), kind="stable")
+    unjudged = [pool.pairs[i] for i in order if not known[i]]
+    pairs = tuple(pair for pair in unjudged if not golden.documents or pair.document in golden.document_by_id)
+    return PoolDecision(
+        measure=pool.measure,
+        estimate=estimate_runs(pool.weights, pool.gains, pool.gain_of_grade[-1]),
+        pairs=pairs,
+        judged=int(known.sum()),
+        relevant=int((pool.gains[known] > 0).sum()),
+        lacking=len(unjudged) - len(pairs),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeighedPool:
+    """Every pair that two runs rank differently: its weight in the difference of the means, and its gain."""
+
+    measure: Measure
+    pairs: tuple[Pooled, ...]
+    """In the order of the queries."""
+    weights: Floats
+    gains: Floats
+    """NaN where nobody judged the pair."""
+    gain_of_grade: tuple[float, ...]
+    """The gain of each grade of the set, from 0 up."""
+
+
+def weigh_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure = "DCG@10") -> WeighedPool:
+    """Return the pairs that two runs rank differently, judged or not, with what each adds to the difference."""
     linear = make_linear(measure, golden.relevant)
     asked = dict.fromkeys(query for run in runs for query in run)
     judged = golden.qrels()
@@ -61,27 +93,24 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
         for query in queries
         for document in _weigh(query, [_rank_units(query, run, golden) for run in runs], golden, linear)
     ]
-    weights = np.array([document.weight for document in documents]) / max(1, len(queries))
-    gains = np.array([document.gain for document in documents])
-    highest = linear.gains(np.array([max(1, len(golden.grades) - 1, golden.relevant)]))
-    known = ~np.isnan(gains)
-    # Rounded, so that noise in the last digits does not reorder ties: these stay in the order of the queries.
-    order = np.argsort(-np.round(np.abs(weights), 12), kind="stable")
-    unjudged = [documents[i].pair for i in order if not known[i]]
-    pairs = tuple(pair for pair in unjudged if not golden.documents or pair.document in golden.document_by_id)
-    relevant = int((gains[known] > 0).sum())
-    estimate = estimate_difference(weights, gains, float(highest[0]))
-    if unjudged and relevant == known.sum():
-        # A set that lists what is relevant says nothing of the rest, which is not likely to be as good.
-        estimate = replace(estimate, confidence=0.5)
-    return PoolDecision(
+    highest = max(1, len(golden.grades) - 1, golden.relevant)
+    return WeighedPool(
         measure=linear.measure,
-        estimate=estimate,
-        pairs=pairs,
-        judged=int(known.sum()),
-        relevant=relevant,
-        lacking=len(unjudged) - len(pairs),
+        pairs=tuple(document.pair for document in documents),
+        weights=np.array([document.weight for document in documents]) / max(1, len(queries)),
+        gains=np.array([document.gain for document in documents]),
+        gain_of_grade=tuple(linear.gains(np.arange(highest + 1)).tolist()),
     )
+
+
+def estimate_runs(weights: Floats, gains: Floats, highest: float) -> DifferenceEstimate:
+    """Return what is known of the difference of two runs. There is no confidence while only relevant pairs are judged.
+
+    A set that lists what is relevant says nothing of the rest, which is not likely to be as good.
+    """
+    known = gains[~np.isnan(gains)]
+    estimate = estimate_difference(weights, gains, highest)
+    return replace(estimate, confidence=0.5) if len(known) < len(gains) and (known > 0).all() else estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, count_things, shorten
 from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
 from karat.golden._candidate import read_candidates
-from karat.golden._paraphrases import add_paraphrases, read_accepted, write_queries
+from karat.golden._paraphrases import add_paraphrases, read_accepted, write_changed_queries, write_queries
 from karat.golden._source import open_set
 from karat.golden.formats import encode_judgment, encode_line, read_judgment
-from karat.text import canonical, folded, resolver
+from karat.text import folded, resolver
 
 if TYPE_CHECKING:
     from karat.schema import AnnotatorAgreement, GoldenMerge
@@ -150,21 +150,20 @@ class Merged:
 def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
     """Return a set with the judgments of some files added to it.
 
-    A row without a grade is one that nobody judged yet, and is only counted; what behaviour proposes for its pair is
-    left out. ``annotator`` and ``date`` are filled in
+    A row without a grade is one that nobody judged yet, and is only counted. ``annotator`` and ``date`` are filled in
     where a row has none. Each annotator's latest grade of a pair counts.
 
-    A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added, with
-    their judgments, if a person has judged a document of theirs, in the candidate or in another of the files, or has
-    marked them as unanswerable in the candidate. Its paraphrases are added if a person has accepted them; a query with
-    the words of one is left out.
+    A folder among the files is a candidate, as ``karat harvest`` makes it. Its queries are added if a person has judged
+    a document of theirs, in the candidate or in another of the files, or has marked them as unanswerable in the
+    candidate. What behaviour proposes is added beside a person's grade of the same pair, and left out of any other. Its
+    paraphrases are added if a person has accepted them; a query with the words of one is left out.
     """
     reading = Reading()
     judgments = {_key(judgment): judgment for judgment in golden.judgments}
     if len(judgments) < len(golden.judgments):
         raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
     before, keys = set(judgments), set()
-    empty: list[tuple[str, str]] = []
+    empty = 0
     candidates, pools = read_candidates(files, golden)
     wider = replace(golden, judgments=golden.held_judgments, queries=(*golden.queries, *candidates.queries.values()))
     place = resolver(golden)
@@ -173,7 +172,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
             with row:
                 row.ignore(*_SHOWN_ONLY)
                 if not row.has("grade"):
-                    empty.append((str(row.value("query", default="")), str(row.value("document", default=""))))
+                    empty += 1
                     row.ignore("grade", *Judgment.__slots__, *Target.__slots__)
                     continue
                 judgment = _checked(wider, row, annotator, date)
@@ -184,8 +183,9 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                 judgments[key] = judgment
     paraphrases = read_accepted((Path(file) for file in files if Path(file).is_dir()), golden, reading)
     reading.finish()
-    judged = candidates.find_seen(judgments[key] for key in keys)
-    candidates, refused = candidates.leave_out({*empty} - {(query, target.document) for query, target, *_ in keys})
+    people = [judgments[key] for key in keys]
+    judged = candidates.find_seen(people)
+    candidates, refused = candidates.keep_judged(people)
     seen = _leave_out(judged, paraphrases)
     for judgment in (judgment for query in seen for judgment in candidates.judgments.get(query.id, ())):
         judgments.setdefault(_key(judgment), judgment)
@@ -198,7 +198,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
         ),
         added=len((keys & kept.keys()) - before),
         replaced=len(keys & before),
-        empty=len(empty),
+        empty=empty,
         agreement=agreement(kept.values()),
         notes=(
             *reading.notes(),
@@ -228,8 +228,8 @@ def _note_reworded(count: int) -> Iterator[str]:
 def _note_refused(judgments: Iterable[Judgment], queries: set[str]) -> Iterator[str]:
     """Yield a note if grades of behaviour stay out of queries that come into the set."""
     if count := sum(judgment.query in queries for judgment in judgments):
-        which, whose = ("1 grade", "its row") if count == 1 else (f"{count:,} grades", "their rows")
-        yield f"{which} that behaviour proposes stay{'s' if count == 1 else ''} out: nobody has filled in {whose}"
+        which, whose = ("1 grade", "its pair") if count == 1 else (f"{count:,} grades", "their pairs")
+        yield f"{which} that behaviour proposes stay{'s' if count == 1 else ''} out: nobody has judged {whose}"
 
 
 def _note_machines(judgments: Iterable[Judgment]) -> Iterator[str]:
@@ -267,7 +267,8 @@ def _check_part(golden: GoldenSet, row: Row, target: Target, place: Callable[[Ta
         span = place(target)
     except KaratError as error:
         raise row.error(f"document {shorten(document.id)}: {error}") from None
-    if span is not None and not 0 <= span.start < span.end <= len(canonical(document.text).encode()):
+    whole = place(Target(document=document.id))
+    if span is not None and not 0 <= span.start < span.end <= (whole.end if whole else 0):
         raise row.error(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
 
 
@@ -276,24 +277,45 @@ def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator
 
     Rows that stay are kept to the byte. Two merges at the same time wait for each other.
     """
+    with _open_alone(folder) as (path, golden):
+        merged = merge(golden, files, annotator=annotator, date=date)
+        write_queries(path / "queries.jsonl", merged.paraphrases, merged.new_queries)
+        _write_judgments(path / "judgments.jsonl", golden.judgments, merged.golden.judgments)
+    return merged
+
+
+def change_in_place(folder: str | Path, change: Callable[[GoldenSet], GoldenSet]) -> tuple[GoldenSet, GoldenSet]:
+    """Write the queries and judgments that ``change`` returns for a set in karat's own format, or for a project's.
+
+    Queries and judgments keep their places, and new ones come last: rows that stay are kept to the byte. Return the
+    set before and after. Two changes at the same time wait for each other.
+    """
+    with _open_alone(folder) as (path, golden):
+        changed = change(golden)
+        write_changed_queries(path / "queries.jsonl", golden.queries, changed.queries)
+        _write_judgments(path / "judgments.jsonl", golden.judgments, changed.judgments)
+    return golden, changed
+
+
+@contextmanager
+def _open_alone(folder: str | Path) -> Iterator[tuple[Path, GoldenSet]]:
+    """Open a set in karat's own format while nobody else writes to it; yield its folder and the set."""
     config = read_config(Path(folder))
     path = config.golden if config.golden.is_dir() else config.golden.parent
     if not (path / "golden.toml").is_file():
         raise UsageError(f"{folder} is not in karat's own format; write to a new folder instead")
     with _alone(path / "golden.toml"):
-        golden = open_set(replace(config, golden=path))
-        merged = merge(golden, files, annotator=annotator, date=date)
-        target = path / "judgments.jsonl"
-        old = decode(read_bytes(target), str(target)).split("\n") if target.exists() else []
-        rows = [line for line in old if line.strip(" \t\r")]
-        new = merged.golden.judgments
-        lines = [
-            row + "\n" if before == after else encode_line(encode_judgment(after))
-            for row, before, after in zip(rows, golden.judgments, new, strict=False)
-        ]
-        write_queries(path / "queries.jsonl", merged.paraphrases, merged.new_queries)
-        write_file(target, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
-    return merged
+        yield path, open_set(replace(config, golden=path))
+
+
+def _write_judgments(path: Path, before: Sequence[Judgment], after: Sequence[Judgment]) -> None:
+    old = decode(read_bytes(path), str(path)).split("\n") if path.exists() else []
+    rows = [line for line in old if line.strip(" \t\r")]
+    lines = [
+        row + "\n" if was == now else encode_line(encode_judgment(now))
+        for row, was, now in zip(rows, before, after, strict=False)
+    ]
+    write_file(path, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in after[len(rows) :]]))
 
 
 @contextmanager

@@ -55,6 +55,18 @@ def write_queries(path: Path, more: Mapping[str, tuple[str, ...]], queries: Sequ
     write_file(path, "".join([*lines, *(encode_line(encode_query(query)) for query in queries)]))
 
 
+def write_changed_queries(path: Path, before: Sequence[Query], after: Sequence[Query]) -> None:
+    """Write the queries of a set that changed, in their places, and new ones at the end; rows that stay stay."""
+    if before == after:
+        return
+    lines = [line for line in decode(read_bytes(path), str(path)).split("\n") if line.strip(" \t\r")]
+    changed = [
+        line + "\n" if was == now else encode_line(encode_query(now))
+        for line, was, now in zip(lines, before, after, strict=False)
+    ]
+    write_file(path, "".join(changed + [encode_line(encode_query(query)) for query in after[len(lines) :]]))
+
+
 def _add(line: str, more: Mapping[str, tuple[str, ...]]) -> str:
     row = json.loads(line) if line.strip() else {}
     if (texts := more.get(str(row.get("id")))) is None:

@@ -36,6 +36,7 @@ from karat.measures._judged import BLIND, JUDGED, NO_OPINION, OVERLAP_AGREEMENT,
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
+    ScoreOptions,
     name_of,
     read_judgments,
     read_run,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from karat.measures._hits import score_hits
     from karat.measures._linear import LinearMeasure, make_linear
     from karat.measures._overlap import Overlap
+    from karat.measures._parquet_size import refuse_bomb
+    from karat.measures._parts import PART_COLUMNS, PART_SCHEMA, align_part, find_run_columns, join_parts
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
@@ -68,6 +71,8 @@ __all__ = [
     "NOT_FOR",
     "NO_OPINION",
     "OVERLAP_AGREEMENT",
+    "PART_COLUMNS",
+    "PART_SCHEMA",
     "REL",
     "SILENT",
     "STAGE_SCORES",
@@ -84,11 +89,15 @@ __all__ = [
     "LinearMeasure",
     "Overlap",
     "Rankings",
+    "ScoreOptions",
     "Unjudged",
+    "align_part",
     "count_bands",
     "find_invented",
+    "find_run_columns",
     "interpolate",
     "is_excused",
+    "join_parts",
     "make_linear",
     "measure",
     "measure_bounds",
@@ -101,6 +110,7 @@ __all__ = [
     "read_field",
     "read_judgments",
     "read_run",
+    "refuse_bomb",
     "run_scores",
     "score",
     "score_hits",
@@ -140,6 +150,8 @@ _HOME = {
     "score_hits": "_hits",
     "score_report": "_document",
     "trec_eval": "_trec_eval",
+    "refuse_bomb": "_parquet_size",
+    **dict.fromkeys(("PART_COLUMNS", "PART_SCHEMA", "align_part", "find_run_columns", "join_parts"), "_parts"),
 }
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package

@@ -89,9 +89,10 @@ def _parquet(source: Source) -> Iterator[_Row]:
 
     from karat.measures._parquet_size import refuse_bomb
 
-    refuse_bomb(source)
+    with source.open() as file:
+        refuse_bomb(file, source.name)
     try:
-        frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
+        frame = polars.read_parquet(source.path or io.BytesIO(source.read()), glob=False)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         what = f"is not a valid Parquet file: {str(error).strip().splitlines()[0]}"
         raise InputError(what, source=source.name) from None

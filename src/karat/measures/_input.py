@@ -9,12 +9,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.core import InputError, UsageError
 from karat.measures._alignment import Alignment, Judgments, align
+from karat.measures._classes import collapse_run
 from karat.measures._columns import Kind
 from karat.measures._files import Source, find
 from karat.measures._text import Table, from_mapping, read_table
@@ -76,8 +78,10 @@ class Rankings(Input):
     repeated: Mapping[str, int] = field(default_factory=dict)
     """By query: how many hits were left out because a better hit of their document ranks above them."""
 
-    def align(self, judgments: Judgments) -> Alignment:
-        """Find the ranks of the judged documents."""
+    def align(self, judgments: Judgments, classes: Mapping[str, str] | None = None) -> Alignment:
+        """Find the ranks of the judged documents; with ``classes``, of those of classes."""
+        if classes is not None:
+            return align(judgments, collapse_run(self.table(), classes))
         if self.frames is not None or self.pieces is not None:
             from karat.measures._stream import NotUnderstood, align_pieces, with_pieces
 
@@ -91,6 +95,10 @@ class Rankings(Input):
                 if self.exact is None:
                     raise
         return align(judgments, self.table())
+
+    def first_queries(self, count: int) -> list[str]:
+        """Return some queries of the run."""
+        return list(islice(self.table(), count))
 
     def prepare(self) -> Rankings:
         """Read and check everything now, so that scoring it again and again costs little."""

@@ -24,16 +24,15 @@ Struct = Mapping[int, Any]
 """The fields of a Thrift structure, by their numbers."""
 
 
-def refuse_bomb(source: Source, columns: Collection[str] | None = None) -> None:
-    """Raise an InputError for a file of which some columns, or all, unpack to more bytes than karat reads."""
+def refuse_bomb(file: BinaryIO, name: str, columns: Collection[str] | None = None) -> None:
+    """Raise an InputError for a Parquet file of which some columns, or all, unpack to more bytes than karat reads."""
     try:
-        with source.open() as file:
-            size = unpacked_size(file, columns)
+        size = unpacked_size(file, columns)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         reason = str(error) or "it is damaged"
-        raise InputError(f"is not a valid Parquet file: {reason}", source=source.name) from None
+        raise InputError(f"is not a valid Parquet file: {reason}", source=name) from None
     if size > max_bytes():
-        raise too_large(source.name, max_bytes(), unpacked=True)
+        raise too_large(name, max_bytes(), unpacked=True)
 
 
 def unpacked_size(file: BinaryIO, columns: Collection[str] | None = None) -> int:
@@ -46,6 +45,12 @@ def unpacked_size(file: BinaryIO, columns: Collection[str] | None = None) -> int
             if columns is None or about[3][0].decode() in columns:
                 total += _CELL * max(group[3], about[5]) + sum(page[2] for page in _page_headers(file, about, size))
     return total
+
+
+def group_sizes(source: Source) -> list[int]:
+    """Return how many rows each row group of a Parquet file has."""
+    with source.open() as file:
+        return [group[3] for group in _read_footer(file, file.seek(0, os.SEEK_END))[4]]
 
 
 def _read_footer(file: BinaryIO, size: int) -> Struct:

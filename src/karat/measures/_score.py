@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, get_args
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, get_args
 import numpy as np
 
 from karat.core import Floats, InputError, Measure, Scores, Undefined, UsageError, shorten
-from karat.measures._alignment import Alignment, Bools, Judgments, align
-from karat.measures._classes import collapse_judgments, collapse_run
+from karat.measures._alignment import Alignment, Bools, Judgments
+from karat.measures._classes import collapse_judgments
 from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._input import Rankings, load_judgments, load_run
 from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, explain
@@ -249,12 +248,9 @@ def read_run(run: RunInput, *, format: str | None = None) -> Rankings:
 def align_run(judgments: Judgments, run: RunInput, *, classes: Mapping[str, str] | None = None) -> Alignment:
     """Find the ranks of the judged documents in a run."""
     rankings = load_run(run)
-    if classes is not None:
-        alignment = align(judgments, collapse_run(rankings.table(), classes))
-    else:
-        alignment = rankings.align(judgments)
+    alignment = rankings.align(judgments, classes)
     if not alignment.in_run.any():
-        theirs = ", ".join(shorten(query) for query in islice(rankings.table(), 3))
+        theirs = ", ".join(map(shorten, rankings.first_queries(3)))
         ours = ", ".join(shorten(query) for query in judgments.queries[:3])
         raise InputError(
             f"no query in common with {judgments.source}",

@@ -66,8 +66,9 @@ def block_starts(query: pl.Series) -> Ints:
     """Return the rows at which a new query begins."""
     if not len(query):
         return np.empty(0, np.int64)
-    changed = (query[1:] != query[:-1]).to_numpy()
-    return np.concatenate([[0], np.flatnonzero(changed) + 1])
+    lengths = query.rle().struct.field("len").to_numpy()
+    starts: Ints = np.cumsum(lengths, dtype=np.int64) - lengths
+    return starts
 
 
 def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, Ints]]:
@@ -126,7 +127,7 @@ def align_pieces(judgments: Judgments, pieces: Iterable[Piece]) -> Alignment:
         retrieved[numbers[judged]] = np.diff(piece.starts, append=len(piece.keys))[judged]
         in_run[numbers[judged]] = True
         not_judged += int((~judged).sum())
-        rows, pairs = index.match(piece)
+        rows, pairs = index.match(piece, numbers[judged])
         block = np.searchsorted(piece.starts, rows, "right") - 1
         own = numbers[block] == index.query[pairs]
         rows, pairs, block = rows[own], pairs[own], block[own]
@@ -136,33 +137,49 @@ def align_pieces(judgments: Judgments, pieces: Iterable[Piece]) -> Alignment:
 
 
 class _Index:
-    """The judged pairs, by their key."""
+    """The judged pairs, by their query and their key."""
 
     def __init__(self, judgments: Judgments) -> None:
         self.query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.starts))
+        self._starts = judgments.starts
         self._documents = pl.Series(judgments.documents, dtype=pl.String)
         salts = hashes(pl.Series(judgments.queries, dtype=pl.String), _QUERY_SEED)
-        keys = hashes(self._documents, _DOCUMENT_SEED) ^ salts[self.query]
-        self._order = np.argsort(keys)
-        self._keys = keys[self._order]
-        if (self._keys[1:] == self._keys[:-1]).any():  # two pairs with one hash: once in a billion sets of judgments
-            raise NotUnderstood
-        # Most rows are judged for no query: a small table of bits, which stays in the cache, drops them first.
-        bits = max(16, len(keys).bit_length() + 5)
-        self._shift = np.uint64(64 - bits)
-        self._maybe = np.zeros(1 << bits, np.bool_)
-        self._maybe[keys >> self._shift] = True
+        self._keys = hashes(self._documents, _DOCUMENT_SEED) ^ salts[self.query]
 
-    def match(self, piece: Piece) -> tuple[Ints, Ints]:
-        """Return the rows that hold a judged document, and the number of the judged pair in each."""
-        # A shifted key is the same number when read as signed, and NumPy can index with it as it is.
-        rows = np.flatnonzero(self._maybe.take((piece.keys >> self._shift).view(np.int64), mode="wrap"))
+    def match(self, piece: Piece, queries: Ints) -> tuple[Ints, Ints]:
+        """Return the rows that hold a judged document, and the pair of each; ``queries`` are those of the piece."""
+        pairs = self._list_pairs(queries)
+        pairs = pairs[np.argsort(self._keys[pairs])]
+        keys = self._keys[pairs]
+        if (keys[1:] == keys[:-1]).any():  # two pairs with one hash: once in a billion sets of judgments
+            raise NotUnderstood
+        rows = _find_candidates(piece.keys, keys)
         wanted = piece.keys[rows]
-        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        same = self._keys[place] == wanted
-        rows, pairs = rows[same], self._order[place[same]]
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        same = keys[place] == wanted
+        rows, pairs = rows[same], pairs[place[same]]
         same_document = (piece.documents.gather(rows) == self._documents.gather(pairs)).to_numpy()
         return rows[same_document], pairs[same_document]
+
+    def _list_pairs(self, queries: Ints) -> Ints:
+        """Return the pairs of some queries."""
+        starts = self._starts[queries]
+        sizes = self._starts[queries + 1] - starts
+        pairs: Ints = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        return pairs
+
+
+def _find_candidates(keys: Hashes, judged: Hashes) -> Ints:
+    """Return the rows whose keys may be among those that are judged, and few others.
+
+    Most rows are judged for no query: a table of the first bits of keys, which stays in the cache, drops them.
+    """
+    bits = len(judged).bit_length() + 5
+    shift = np.uint64(64 - bits)
+    maybe = np.zeros(1 << bits, np.bool_)
+    maybe[judged >> shift] = True
+    # A shifted key is the same number when read as signed, and NumPy can index with it as it is.
+    return np.flatnonzero(maybe.take((keys >> shift).view(np.int64), mode="wrap"))
 
 
 def refuse_duplicates(frame: pl.DataFrame, keys: Hashes, sizes: Ints, kind: Kind, source: str) -> None:

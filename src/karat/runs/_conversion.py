@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from karat.core import GoldenSet, InputError, Provenance, Trace, UsageError, did_you_mean, shorten
+from karat.core import GoldenSet, InputError, Provenance, Trace, UsageError, count_things, did_you_mean, shorten
 from karat.files import GZIP, decode, max_bytes, open_file, parse_json, refuse_input, replace_file, too_large
 from karat.runs._foreign import NOT_IN_RUN, describe_foreign, set_k
 from karat.runs._runfile import make_header, read_header, require_head
@@ -23,6 +23,7 @@ from karat.runs._traces import read_any_run, read_whole_run
 from karat.schema import LostPart, RunConversion
 from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, encode_line, holds_spans
 
+_SHOWN = 3
 _LAST = b'{"end":true}'
 
 
@@ -44,7 +45,7 @@ def convert_run(
         others = did_you_mean(to, TRACE_FORMATS) or f"; there are {', '.join(TRACE_FORMATS)}"
         raise UsageError(f"no format of traces is called {to!r}{others}")
     notes: list[str] = []
-    provenance, traces = _open_run(source, golden, k, notes.append)
+    provenance, traces = _open_run(source, golden, k, notes.append, whole=TRACE_FORMATS[to].keeps_origin)
     refuse_input(destination, "the destination")
     written = _write(traces, Path(destination), TRACE_FORMATS[to], provenance)
     return RunConversion(
@@ -121,9 +122,12 @@ def _begin(provenance: Provenance) -> int:
 
 
 def _open_run(
-    source: str | Path, golden: GoldenSet | None, k: int | None, say: Callable[[str], None]
+    source: str | Path, golden: GoldenSet | None, k: int | None, say: Callable[[str], None], *, whole: bool
 ) -> tuple[Provenance, Iterable[Trace]]:
-    """Return where a run comes from, and its traces, which a run of karat yields as they are read."""
+    """Return where a run comes from, and its traces, which a run of karat yields as they are read.
+
+    With ``whole``, queries of the golden set that the run lacks are failed traces: a run of karat has all of them.
+    """
     provenance = read_header(Path(source))
     if provenance is not None:
         if k is not None:
@@ -132,7 +136,13 @@ def _open_run(
     if golden is None and _holds_spans(source):
         return _pack_spans(source, k, say)
     run = read_whole_run(source, k=k, say=say) if golden is None else read_any_run(source, golden, k=k, say=say)
-    return run.provenance, (trace for trace in run.traces if trace.error != NOT_IN_RUN)
+    missing = list(dict.fromkeys(trace.query for trace in run.traces if trace.error == NOT_IN_RUN))
+    if not whole or not missing:
+        return run.provenance, (trace for trace in run.traces if trace.error != NOT_IN_RUN)
+    some = ", ".join(map(shorten, missing[:_SHOWN])) + (" ..." if len(missing) > _SHOWN else "")
+    number = count_things(len(missing), "query of the golden set is", "queries of the golden set are")
+    say(f"{number} not in the run, and written as failed, which counts as 0: {some}")
+    return run.provenance, run.traces
 
 
 def _holds_spans(source: str | Path) -> bool:

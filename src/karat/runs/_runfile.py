@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
+from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, list_queries, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
 from karat.schema import TRACE_FORMAT
 from karat.traces import decode_traces, encode_trace, read_trace, trace_record
@@ -336,7 +336,7 @@ def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
 
 
 def _require_unique(traces: Sequence[Trace], source: str) -> None:
-    if len({trace.query for trace in traces}) == len(traces):
+    if len(set(list_queries(traces))) == len(traces):
         return
     seen: set[tuple[str, int, int]] = set()
     for number, trace in enumerate(traces, 2):

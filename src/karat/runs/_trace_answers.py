@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from karat.core import Citation, Hit, InputError, Trace, document_of, shorten
+from karat.core import Citation, Hit, InputError, Trace, shorten
 from karat.runs._parts import Parts
 
 ANSWER_EVENT = "answer.decide"
 """The event of a row with an answer, in a log that has other events too."""
 _Key = tuple[str, str, str, int | None]
+
+
+class NamelessCitation(Citation):
+    """A citation whose document the log does not name, until :func:`place_citations` finds it."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +80,13 @@ def place_citations(records: Iterable[Record], parts: Parts, source: str) -> Ite
 
 
 def _place(citation: Citation, query: str, hits: Mapping[str, Hit], parts: Parts) -> Citation:
-    if citation.document != document_of(citation.id):  # which the log says
+    if not isinstance(citation, NamelessCitation):
         return citation
     if hit := hits.get(citation.id):
-        return replace(citation, document=hit.document)
+        return Citation(citation.id, hit.document, citation.span, citation.section, citation.block)
     part = parts.of(citation.id, query)
     section, block = citation.section or part.section, citation.block or part.block
-    return replace(citation, document=part.document, section=section, block=block)
+    return Citation(citation.id, part.document, citation.span, section, block)
 
 
 def describe_events(events: Mapping[str, int]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.core import Citation, Context, Hit, Place, Stage
 from karat.measures import HIT_FIELDS
+from karat.runs._trace_answers import NamelessCitation
 from karat.schema import LONGEST
 from karat.traces import (
     AGENT_ENVELOPE,
@@ -111,9 +112,10 @@ def _read_citations(row: Row) -> tuple[Citation, ...]:
 
 
 def _read_citation(row: Row) -> Citation:
-    citation = Citation(
-        row.id(*HIT_FIELDS["id"]),
-        row.id(*HIT_FIELDS["document"], default=""),
+    id_, document = row.id(*HIT_FIELDS["id"]), row.id(*HIT_FIELDS["document"], default="")
+    citation = (Citation if document else NamelessCitation)(
+        id_,
+        document,
         row.span(*HIT_FIELDS["span"]),
         row.text(*HIT_FIELDS["section"], default=""),
         row.text("block", default=""),

@@ -21,6 +21,7 @@ from karat.systems import ReadAnswer
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _SLICE = 0.002  # seconds after which a worker hands over its answers
+_LONGEST_PAUSE = 1.0  # seconds between looks at what a worker has answered
 _AT_ONCE = 64  # calls that a single worker gets together
 
 
@@ -114,27 +115,35 @@ class Workers:
             self._over.put(None)
 
     def _collect(self, job: _Job) -> Iterator[Sequence[Response]]:
-        """Yield what each call of a job returned: fast answers together, others as soon as they are there."""
-        self._wait(job, 2 * _SLICE)
-        count = len(job.responses)
-        yield from job.responses[:count]
-        while not job.over:
-            current = job.current
+        """Yield what each call of a job returned: fast answers together, others as soon as they are there.
+
+        On a busy machine a worker may begin late, answer some more after the first look, and then meet a question that
+        hangs. What it has by then may not wait for that, so it is looked for again, ever less often.
+        """
+        pause, count = 2 * _SLICE, 0
+        self._wait(job, pause)
+        while True:
+            is_over = job.over  # before the responses, of which there are no more then
+            ready = job.responses[count:]
+            yield from ready
+            count += len(ready)
+            if is_over:
+                return
+            pause, current = min(2 * pause, _LONGEST_PAUSE), job.current
             if current is None or self._timeout is None:
-                self._wait(job, _POLL if current is None else None)
+                self._wait(job, min(pause, _POLL) if current is None else pause)
                 continue
             number, started = current
-            self._wait(job, min(started + self._timeout - time.perf_counter(), threading.TIMEOUT_MAX))
+            self._wait(job, min(pause, started + self._timeout - time.perf_counter()))
             if time.perf_counter() >= started + self._timeout:
                 self._give_up(job, number)
-        yield from job.responses[count:]
 
-    def _wait(self, job: _Job, seconds: float | None) -> None:
+    def _wait(self, job: _Job, seconds: float) -> None:
         """Wait until a job is over, or another one is, but no longer than some seconds."""
         if job.over:
             return
         with suppress(queue.Empty):
-            self._over.get(timeout=None if seconds is None else max(seconds, 0.0))
+            self._over.get(timeout=max(seconds, 0.0))
 
     def _give_up(self, job: _Job, number: int) -> None:
         """End a job whose call takes too long, unless it was answered meanwhile."""

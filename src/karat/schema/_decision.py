@@ -70,7 +70,10 @@ class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     versions: dict[str, Any]
     queries: Count
     failed: Count
-    unfound: Annotated[tuple[str, ...], Meta(description="Queries that found nothing relevant and did not fail.")]
+    unfound: Annotated[
+        tuple[str, ...],
+        Meta(description="Queries that found nothing relevant, although there is something, and did not fail."),
+    ]
     false_answers: (
         Annotated[tuple[str, ...], Meta(description="Unanswerable queries that got hits, and no refusal.")] | UnsetType
     ) = UNSET

@@ -55,6 +55,12 @@ class QueryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     baseline: dict[str, Number]
     error: Annotated[str, Meta(description="The error message if the system failed; otherwise empty.")]
     unfound: Annotated[bool, Meta(description="Whether nothing relevant was found for a query that has an answer.")]
+    unjudged: (
+        Annotated[
+            bool, Meta(description="Whether it has an answer, and the golden set nothing that is relevant to it.")
+        ]
+        | UnsetType
+    ) = UNSET
     unanswerable: Annotated[bool, Meta(description="Whether the right answer is no answer.")] | UnsetType = UNSET
     false_answer: (
         Annotated[bool, Meta(description="Whether it is unanswerable, and got hits, and no refusal.")] | UnsetType

@@ -7,6 +7,7 @@ from karat.stats._bootstrap import bootstrap
 from karat.stats._decision import Outcome, Verdict, decide, threshold
 from karat.stats._effect import effect_size, win_tie_loss
 from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
+from karat.stats._generator import make_generator
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
 from karat.stats._power import detectable, power, sample_size
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from karat.stats._difference import DifferenceEstimate, estimate_difference
     from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
     from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
+    from karat.stats._value_counts import ValueCounts
 
 __all__ = [
     "LEAST_LABELS",
@@ -30,6 +32,7 @@ __all__ = [
     "PairedScores",
     "Scale",
     "Successes",
+    "ValueCounts",
     "Verdict",
     "benjamini_hochberg",
     "bonferroni",
@@ -47,6 +50,7 @@ __all__ = [
     "evidence",
     "holm",
     "krippendorff_alpha",
+    "make_generator",
     "non_inferior",
     "paired_t",
     "permutation",
@@ -70,6 +74,7 @@ _HOME = {
         ("LEAST_LABELS", "CorrectedMean", "correct_difference", "correct_mean", "estimate_mean"), "_labelled"
     ),
     **dict.fromkeys(("benjamini_hochberg", "bonferroni", "holm"), "_multiple"),
+    "ValueCounts": "_value_counts",
 }
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package

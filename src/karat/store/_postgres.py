@@ -373,6 +373,9 @@ def _explain(address: Address) -> Iterator[None]:
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "connect by a role that may: docs/store.md lists what each needs"
         raise InputError(f"the role may not do this: {_first_line(error)}", source=address.text, hint=hint) from None
+    except psycopg.errors.DiskFull as error:
+        problem = "the server's disk is full: nothing of this was stored, and what is in the journal stays there"
+        raise SystemFailed(f"{address.text}: {problem}; make room, and try again ({_first_line(error)})") from None
     except psycopg.OperationalError as error:
         problem = f"cannot be used: {_first_line(error)}; what is in the journal stays there"
         raise SystemFailed(f"{address.text}: {problem}") from None

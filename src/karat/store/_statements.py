@@ -36,6 +36,10 @@ SELECT_QUERIES = _select("queries", QUERY_COLUMNS)
 SELECT_EVENTS = _select("events", EVENT_COLUMNS)
 SELECT_QUERIES_OF_SESSION = _select("queries", QUERY_COLUMNS, " and session = ?")
 SELECT_EVENTS_OF_SESSION = _select("events", EVENT_COLUMNS, " and session = ?")
+SELECT_QUERY = f"select {', '.join(QUERY_COLUMNS)} from queries where id = ?"  # noqa: S608 (the same)
+SELECT_EVENTS_OF_QUERY = (
+    f"select {', '.join(EVENT_COLUMNS)} from events where query = ? and query != '' order by time, id"  # noqa: S608
+)
 SELECT_POSITIONS = "select name, position from segments"
 SET_POSITION = "insert into segments values (?, ?) on conflict (name) do update set position = excluded.position"
 DELETE_POSITION = "delete from segments where name = ?"

@@ -88,6 +88,21 @@ class Store:
             return self._database.stream(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
         return self._database.stream(sql.SELECT_EVENTS, *_span(since, until))
 
+    def query(self, query: str) -> Row | None:
+        """Return the row of a query by its id; None if there is none."""
+        return next(self._rows(sql.SELECT_QUERY, query), None)
+
+    def events_of(self, query: str) -> list[Row]:
+        """Return the rows of the events that name a query, in the order of time."""
+        return list(self._rows(sql.SELECT_EVENTS_OF_QUERY, query))
+
+    def events_with_homes(self, since: float | None, until: float | None, idle: float) -> Iterator[Row]:
+        """Yield the rows of events, each followed by the session of the query that it names.
+
+        That is None if no such query was asked in the span, at most ``idle`` seconds before the event.
+        """
+        return self._database.stream(traffic_sql.EVENTS_WITH_HOMES, *_span(since, until), idle)
+
     def shadow_runs(self, feature: str, since: float | None = None, until: float | None = None) -> Iterator[Row]:
         """Yield the rows of the shadow runs of a feature in the order of time."""
         return self._database.stream(sql.SELECT_SHADOW_RUNS, *_span(since, until), feature)

@@ -76,3 +76,10 @@ EVENTS_OF_PARTS = f"""
     order by 2, 1
 """
 """Events without a session belong to the query that they name."""
+EVENTS_WITH_HOMES = f"""
+    select {", ".join(EVENT_COLUMNS)}, case when query = '' then null else (
+        select asked.session from queries as asked where asked.id = events.query and asked.time <= events.time
+        and asked.time >= events.time - ?3 and asked.time >= ?1 order by asked.time desc limit 1
+    ) end from events {_SPAN} order by time, id
+"""
+"""With the session of the query that an event names, if that was asked in the span and not long before it."""

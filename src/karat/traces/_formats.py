@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from karat.core import Hit, Span, Stage, Trace, document_of
+from karat.core import Citation, Hit, Span, Stage, Trace, document_of
 from karat.traces import _losses as losses
 from karat.traces._conventions import genai, genai_memory, langfuse, mlflow, openinference
 from karat.traces._log_names import AGENT_LATENCIES
@@ -99,10 +99,17 @@ def _blocks_row(trace: Trace, _: Clock) -> dict[str, Any]:
     if trace.refused:
         row["refused"] = True
     if trace.citations:
-        row["answer_citations"] = [
-            {**_named(citation.id, citation.document), **_offsets(citation.span)} for citation in trace.citations
-        ]
+        hits = {hit.id: hit.document for hit in reversed(trace.hits)}
+        row["answer_citations"] = [_blocks_citation(citation, hits) for citation in trace.citations]
     return row
+
+
+def _blocks_citation(citation: Citation, hits: Mapping[str, str]) -> dict[str, Any]:
+    """Return a record that names the document where a reader would take another one: that of the hit with the id."""
+    row = {**_named(citation.id, citation.document), **_offsets(citation.span)}
+    return (
+        row if hits.get(citation.id, citation.document) == citation.document else row | {"document": citation.document}
+    )
 
 
 def _blocks_hit(hit: Hit) -> dict[str, Any]:

@@ -6,6 +6,7 @@ In the layout that karat writes they are read in columns, without an object for 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -39,7 +40,7 @@ class HitColumns:
         self._scores: list[Floats] = []
         self._lengths: list[int] = []
 
-    def add(self, lists: list[Raw]) -> None:
+    def add(self, lists: Sequence[Raw | bytes]) -> None:
         """Add the hits of some lines."""
         text = b"\n".join([*lists, b""])
         block = ByteBlock(text)
@@ -63,23 +64,32 @@ class HitColumns:
             and self._ids.add(block, opened + len(_BEFORE), id_end)
         ):
             raise ValidationError("hits of another layout")
-        self._scores.append(_read_numbers(block, score, closed))
+        self._scores.append(read_numbers(block, score, closed, _decode_numbers))
         self._lengths += lengths.tolist()
+
+    def table(self) -> HitTable:
+        """Return the hits of all lines. An id that is not UTF-8 raises a UnicodeDecodeError."""
+        ids, names = self._ids.number()
+        lengths, scores = np.array(self._lengths, np.int64), _join(self._scores)
+        return HitTable(names=names, id=ids, document=ids, score=scores, lengths=lengths)
 
     def lists(self) -> list[HitList]:
         """Return the hits of each line. An id that is not UTF-8 raises a UnicodeDecodeError."""
-        ids, names = self._ids.number()
-        lengths, scores = np.array(self._lengths, np.int64), _join(self._scores)
-        return HitTable(names=names, id=ids, document=ids, score=scores, lengths=lengths).lists.copy()
+        return self.table().lists.copy()
 
 
-def _read_numbers(block: ByteBlock, start: Ints, end: Ints) -> Floats:
-    """Return the numbers between some places, each of which is followed by one more byte."""
+def read_numbers(block: ByteBlock, start: Ints, end: Ints, decode: Callable[[bytes], list[float]]) -> Floats:
+    """Return the numbers between some places, each of which is followed by one more byte.
+
+    ``decode`` reads a JSON list of numbers, and raises a ValidationError if one is none.
+    """
     sizes = end - start + 1
+    if (sizes < 1).any():
+        raise ValidationError("no room for a number")
     before = np.cumsum(sizes) - sizes
     text = block.bytes[np.repeat(start - before, sizes) + np.arange(int(sizes.sum()))]
     text[before + sizes - 1] = ord(",")
-    numbers = _decode_numbers(b"[" + text[:-1].tobytes() + b"]")
+    numbers = decode(b"[" + text[:-1].tobytes() + b"]")
     if len(numbers) != len(start):
         raise ValidationError("not a number for each hit")
     return np.array(numbers, np.float64)

@@ -1,11 +1,12 @@
 """The lines of a run file: traces as records, and read again.
 
-There are two ways to read them. The short one decodes all lines at once, if each is as karat writes it. The long one
-checks field by field, and says what is wrong.
+There are three ways to read them. The shortest reads plain answers in columns. The short one decodes all lines at once,
+if each is as karat writes it. The long one checks field by field, and says what is wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import intern
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_columns import HitColumns, HitObjects
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
 from karat.traces._stage_rows import add_details, build_details, read_details
+from karat.traces._trace_columns import decode_columns
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -72,7 +74,11 @@ class _WholeTrace(Struct, forbid_unknown_fields=True, kw_only=True):
     """Left as they are until those of many traces are read together."""
 
 
-def decode_traces(data: bytes, start: int = 0, end: int | None = None) -> tuple[Trace, ...] | None:
+_MANY = 1 << 16
+"""Bytes from which on lines are read in columns, which takes a while to begin."""
+
+
+def decode_traces(data: bytes, start: int = 0, end: int | None = None) -> Sequence[Trace] | None:
     """Return the traces of a run file, without its first and last line, or None: then the long way says what is wrong.
 
     They stand between two places of the data.
@@ -81,6 +87,9 @@ def decode_traces(data: bytes, start: int = 0, end: int | None = None) -> tuple[
     >>> [(trace.query, trace.hits[0].document) for trace in decode_traces(line)]
     [('q', 'wifi')]
     """
+    last = len(data) if end is None else end
+    if last - start >= _MANY and (table := decode_columns(data, start, last)) is not None:
+        return table
     traces = _decode_whole(data, HitColumns(), start, end) or _decode_whole(data, HitObjects(), start, end)
     if traces is None:
         ids: dict[str, str] = {}  # an id is kept once, however many hits have it

@@ -81,6 +81,7 @@ def test_what_is_no_golden_set_is_not_taken_for_one(tmp_path: Path, text: str) -
         golden.read(tmp_path / "a.json")
 
 
+@pytest.mark.slow
 @given(st.one_of(st.binary(max_size=60), st.text(st.sampled_from('{}[]":,\\/ a\n'), max_size=40).map(str.encode)))
 @quick
 def test_recognising_never_raises(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:

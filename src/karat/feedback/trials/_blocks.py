@@ -26,10 +26,11 @@ def find_ratio(control: float, treatment: float) -> tuple[int, int]:
 
 
 def find_skew(arms: Iterable[str], shares: Mapping[str, float], units: Mapping[str, int]) -> tuple[Counter[str], float]:
-    """Return the numbers of sessions after some more, and by how many standard deviations they ever were off.
+    """Return how many sessions each variant has when those of ``arms`` are added to ``units``, and the largest skew.
 
-    Sessions meet in the order of time only while the shares hold: of a variant that runs ahead, sessions of one week
-    would meet those of the next, even if the numbers fit in the end.
+    The skew is how far a variant ever was from its share, in standard deviations. Sessions of about the same time are
+    compared only while the shares hold: of a variant that runs ahead, sessions of one week would be compared with those
+    of the next, even if the numbers fit in the end.
 
     >>> find_skew(["control", "treatment"] * 50, {"control": 1, "treatment": 1}, {})[1] < 0.2
     True
@@ -48,10 +49,10 @@ def find_skew(arms: Iterable[str], shares: Mapping[str, float], units: Mapping[s
 
 
 class Blocks:
-    """The sessions that wait, by measure and variant; a block that is full becomes a difference.
+    """The values of sessions that wait, by measure and variant; a block that is full becomes a difference.
 
-    Which session meets which other one depends on the order in which they ended, and on nothing that they came to. So
-    the mean difference of blocks is that of the two systems, and blocks are as independent as sessions are.
+    Which sessions are compared depends on the order in which they ended, and not on their values. So the mean
+    difference of blocks is that of the two systems, and blocks are as independent as sessions are.
 
     >>> blocks = Blocks({}, "control", "treatment", (1, 1))
     >>> blocks.add("Success", "control", 1.0), blocks.add("Success", "treatment", 0.5), blocks.waiting
@@ -69,11 +70,11 @@ class Blocks:
 
     @property
     def waiting(self) -> dict[str, dict[str, list[float]]]:
-        """What the sessions came to whose block is not full yet, by measure and variant."""
+        """The values of sessions whose block is not full yet, by measure and variant."""
         return {measure: {name: list(values) for name, values in own.items()} for measure, own in self._queues.items()}
 
     def add(self, measure: str, variant: str, value: float) -> float | None:
-        """Add what a session came to; return the difference of the block that it completes."""
+        """Add the value of a session; return the difference of the block that it completes, or None."""
         own = self._queues.setdefault(measure, {name: deque() for name in self._sizes})
         own[variant].append(value)
         if any(len(own[name]) < size for name, size in self._sizes.items()):

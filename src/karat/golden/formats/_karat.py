@@ -50,7 +50,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     golden = GoldenSet(
         **values,
         documents=_read_documents(files[0], folder, reading) if documents is None else documents,
-        queries=tuple(_read_records(files[1], reading, _read_query)) if queries is None else queries,
+        queries=tuple(_read_records(files[1], reading, read_query)) if queries is None else queries,
         judgments=tuple(_read_records(files[2], reading, read_judgment)) if judgments is None else judgments,
     )
     if documents is not None and queries is not None and judgments is not None:
@@ -170,7 +170,7 @@ def _read_targets(row: Row, name: str) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def _read_query(row: Row) -> Query:
+def read_query(row: Row) -> Query:
     """Return the query of a row."""
     session = row.row("session")
     return Query(

@@ -30,7 +30,8 @@ def read_scale_file(folder: Path, qrels: Qrels, reading: Reading) -> Scale:
         if top > 1:
             start = inferred["relevant"]
             reading.note(
-                f"{qrels.source}: grades go up to {top} without saying what they mean: relevant from {start} on"
+                f"{qrels.source}: grades go up to {top} without saying what they mean: relevant from {start} on; "
+                f"if that is not so, write relevant = 1 into {SCALE_FILE} beside it"
             )
         return inferred
     values = parse_toml(reading.text(file), str(file))

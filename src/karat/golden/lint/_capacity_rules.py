@@ -171,7 +171,9 @@ def low_resolution(subject: Subject) -> Iterator[Finding]:
         else "no drop can be told from chance"
     )
     needed = " / ".join(f"{sample_size(DROP, sd):,}" for sd in whole.two_sided)
-    yield flag("low-resolution", message, fix=f"add queries: to see a drop of {DROP:.2f} takes {needed}")
+    at = "these standard deviations" if len(whole.two_sided) > 1 else "that standard deviation"
+    fix = f"add queries: to see a drop of {DROP:.2f} takes {needed} of them, at {at}"
+    yield flag("low-resolution", message, fix=fix)
 
 
 @rule("low-resolution-category", "warning")

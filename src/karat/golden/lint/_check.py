@@ -121,7 +121,8 @@ class Report:
 def _finding_document(finding: Finding) -> GoldenFinding:
     from karat.schema import GoldenFinding
 
-    return GoldenFinding(**{name: value for name, value in asdict(finding).items() if name != "voids"})
+    left_out = ("voids", "every")
+    return GoldenFinding(**{name: value for name, value in asdict(finding).items() if name not in left_out})
 
 
 def _ceiling_document(top: Ceiling | str) -> GoldenCeiling:

@@ -22,6 +22,8 @@ class Finding:
     message: str
     where: tuple[str, ...] = ()
     """The ids that it is about; only the first few, where there are many."""
+    every: tuple[str, ...] = ()
+    """All of these ids."""
     count: int = 1
     """How many there are in all."""
     fix: str = ""
@@ -95,6 +97,7 @@ def flag(
         severity=RULES[name].severity,
         message=message,
         where=tuple(ids[:5]),
+        every=tuple(ids),
         count=max(1, len(ids)),
         fix=fix,
         voids=RULES[name].voids and not harmless,

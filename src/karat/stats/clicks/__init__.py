@@ -9,7 +9,8 @@ from karat.stats.clicks._attraction import (
     estimate_sdbn,
     exact_interval,
 )
-from karat.stats.clicks._clusters import clustered_share, crossed_share
+from karat.stats.clicks._cells import Cells, ClickTotals
+from karat.stats.clicks._clusters import ShareSums, clustered_share, crossed_share
 from karat.stats.clicks._impressions import LEAST_IMPRESSIONS, Attractions, Impressions
 from karat.stats.clicks._propensities import LEAST_CLICKS, Propensities, estimate_propensities
 from karat.stats.clicks._value import PolicyValue, estimate_policy_value
@@ -19,9 +20,12 @@ __all__ = [
     "LEAST_CLICKS",
     "LEAST_IMPRESSIONS",
     "Attractions",
+    "Cells",
+    "ClickTotals",
     "Impressions",
     "PolicyValue",
     "Propensities",
+    "ShareSums",
     "clustered_share",
     "combine_intervals",
     "crossed_share",

@@ -3,17 +3,23 @@
 None of them says anything of an item that was shown too rarely, and an item without a click is not a bad one: the
 interval says what is known. Ends of intervals are exact for independent impressions (Clopper and Pearson), or
 conservative (Fay and Feuer): an interval is rather too wide.
+
+All are functions of how often an item was shown and clicked at each rank (:class:`Cells`), and of the totals of all
+items (:class:`ClickTotals`). So they are the same to the last bit however items are divided into parts: give the cells
+of some items, and the totals of all as ``whole``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from karat.stats.clicks._cells import Cells, ClickTotals
 from karat.stats.clicks._impressions import LEAST_IMPRESSIONS, Attractions, Bools, Floats, Impressions, Ints
-from karat.stats.clicks._propensities import Propensities
+from karat.stats.clicks._propensities import Propensities, find_totals
 from karat.stats.clicks._quantiles import beta_quantiles, gamma_quantiles
 
 CLIP = 10.0
@@ -22,7 +28,13 @@ PRIOR_STRENGTH = 2.0
 """How many impressions the mean of all items counts for in the estimate of each."""
 
 
-def estimate_ctr(shown: Impressions, *, minimum: int = LEAST_IMPRESSIONS, confidence: float = 0.95) -> Attractions:
+def estimate_ctr(
+    shown: Impressions | Cells,
+    *,
+    whole: ClickTotals | None = None,
+    minimum: int = LEAST_IMPRESSIONS,
+    confidence: float = 0.95,
+) -> Attractions:
     """Return the share of an item's impressions that were clicked.
 
     It is too low for whatever stands further down, where fewer people look. But the lower end of its interval holds for
@@ -34,12 +46,19 @@ def estimate_ctr(shown: Impressions, *, minimum: int = LEAST_IMPRESSIONS, confid
     >>> ctr.value.round(3).tolist(), ctr.low.round(3).tolist(), ctr.high.round(3).tolist()
     ([0.25], [0.087], [0.491])
     """
-    n, clicks = _count(shown, np.ones(len(shown))), _count(shown, shown.clicks)
-    return _make_share("ctr", clicks, n, minimum, confidence)
+    cells, totals = _find_cells(shown, whole)
+    rate = sum(totals.clicks) / max(sum(totals.shown), 1)
+    n, clicks = cells.count_by_item(cells.shown), cells.count_by_item(cells.clicks)
+    return _make_share("ctr", clicks, n, rate, minimum, confidence)
 
 
 def estimate_sdbn(
-    shown: Impressions, *, satisfied: bool = False, minimum: int = LEAST_IMPRESSIONS, confidence: float = 0.95
+    shown: Impressions | Cells,
+    *,
+    satisfied: bool = False,
+    whole: ClickTotals | None = None,
+    minimum: int = LEAST_IMPRESSIONS,
+    confidence: float = 0.95,
 ) -> Attractions:
     """Return the share of clicks among the impressions at or above the last click of their page.
 
@@ -53,12 +72,19 @@ def estimate_sdbn(
     >>> sdbn.n.tolist(), sdbn.clicks.tolist()
     ([1, 1, 0], [0, 1, 0])
     """
-    examined, last = shown.find_examined()
-    n, clicks = _count(shown, examined), _count(shown, last if satisfied else shown.clicks)
-    return _make_share("sdbn-satisfied" if satisfied else "sdbn", clicks, n, minimum, confidence)
+    cells, totals = _find_cells(shown, whole)
+    rate = (totals.last if satisfied else sum(totals.clicks)) / max(totals.examined, 1)
+    n, clicks = cells.count_by_item(cells.examined), cells.count_by_item(cells.last if satisfied else cells.clicks)
+    return _make_share("sdbn-satisfied" if satisfied else "sdbn", clicks, n, rate, minimum, confidence)
 
 
-def estimate_coec(shown: Impressions, *, minimum: int = LEAST_IMPRESSIONS, confidence: float = 0.95) -> Attractions:
+def estimate_coec(
+    shown: Impressions | Cells,
+    *,
+    whole: ClickTotals | None = None,
+    minimum: int = LEAST_IMPRESSIONS,
+    confidence: float = 0.95,
+) -> Attractions:
     """Return an item's clicks over those that its ranks would have brought to the average item.
 
     1 is as many as expected. It assumes that all ranks show equally good items; if the better ones stand first, the
@@ -73,12 +99,12 @@ def estimate_coec(shown: Impressions, *, minimum: int = LEAST_IMPRESSIONS, confi
     >>> coec.value.round(2).tolist()
     [1.91, 0.09]
     """
-    n, clicks = _count(shown, np.ones(len(shown))), _count(shown, shown.clicks)
-    at_rank = np.bincount(shown.ranks, minlength=1)
-    clicks_at_rank = np.bincount(shown.ranks, shown.clicks, minlength=1)
+    cells, totals = _find_cells(shown, whole)
+    n, clicks = cells.count_by_item(cells.shown), cells.count_by_item(cells.clicks)
+    at_rank, clicks_at_rank = (np.array(own or [0], np.int64) for own in (totals.shown, totals.clicks))
     rates = np.divide(clicks_at_rank, at_rank, out=np.zeros(len(at_rank)), where=at_rank > 0)
-    few, many = _exact_interval(clicks_at_rank.astype(np.int64), at_rank, confidence)
-    expected, least, most = (_sum(shown, ends[shown.ranks]) for ends in (rates, few, many))
+    few, many = _exact_interval(clicks_at_rank, at_rank, confidence)
+    expected, least, most = (cells.sum_by_item(ends[cells.ranks] * cells.shown) for ends in (rates, few, many))
     low, high = _exact_interval(clicks, n, confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = (clicks + PRIOR_STRENGTH * expected / n) / (expected + PRIOR_STRENGTH * expected / n)
@@ -88,11 +114,12 @@ def estimate_coec(shown: Impressions, *, minimum: int = LEAST_IMPRESSIONS, confi
 
 
 def estimate_ips(
-    shown: Impressions,
+    shown: Impressions | Cells,
     propensities: Propensities,
     *,
     clip: float = CLIP,
     self_normalised: bool = False,
+    whole: ClickTotals | None = None,
     minimum: int = LEAST_IMPRESSIONS,
     confidence: float = 0.95,
 ) -> Attractions:
@@ -114,10 +141,11 @@ def estimate_ips(
     >>> ips.value.round(3).tolist(), ips.low.round(3).tolist(), ips.high.round(3).tolist()
     ([0.25], [0.081], [0.583])
     """
-    usable = propensities.known_at(shown.ranks)
-    items, ranks, clicked = shown.items[usable], shown.ranks[usable], shown.clicks[usable]
-    count = shown.item_count
-    n, clicks = np.bincount(items, minlength=count), np.bincount(items[clicked], minlength=count)
+    cells, totals = _find_cells(shown, whole)
+    usable = propensities.known_at(cells.ranks)
+    items, ranks, number, clicked = (own[usable] for own in (cells.items, cells.ranks, cells.shown, cells.clicks))
+    count = cells.item_count
+    n, clicks = (np.bincount(items, own, minlength=count).astype(np.int64) for own in (number, clicked))
 
     def weigh(theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the weighted clicks of each item, their squares, the largest weight, and the divisor."""
@@ -126,12 +154,12 @@ def estimate_ips(
         np.maximum.at(largest, items, weight)
         total, squares, divisor = (
             np.bincount(items, own, minlength=count).astype(np.float64)
-            for own in (weight * clicked, weight**2 * clicked, looks)
+            for own in (weight * clicked, weight**2 * clicked, looks * number)
         )
         return total, squares, largest, divisor
 
     total, _, _, divisor = weigh(propensities.value)
-    rate = float(total.sum() / divisor.sum()) if divisor.sum() else 0.0
+    rate = _find_rate(totals, propensities.value, clip, self_normalised=self_normalised)
     least, most = weigh(propensities.high), weigh(propensities.low)
     low = _weighted_interval(*least[:3], confidence)[0]
     high = _weighted_interval(*most[:3], confidence)[1]
@@ -167,18 +195,24 @@ def combine_intervals(estimates: Sequence[Attractions]) -> tuple[Floats, Floats]
     return np.where(is_bounded, low, 0.0), np.where(is_bounded, high, 1.0)
 
 
-def _count(shown: Impressions, which: Floats | Bools) -> Ints:
-    """Return how many of some impressions each item has."""
-    return np.bincount(shown.items[which.astype(bool)], minlength=shown.item_count)
+def _find_cells(shown: Impressions | Cells, whole: ClickTotals | None) -> tuple[Cells, ClickTotals]:
+    """Return the counts of some items, and the totals of all: of those alone, unless there are others."""
+    cells = shown if isinstance(shown, Cells) else Cells.count(shown)
+    return cells, find_totals(cells) if whole is None else whole
 
 
-def _sum(shown: Impressions, values: Floats) -> Floats:
-    return np.bincount(shown.items, values, minlength=shown.item_count).astype(np.float64)
+def _find_rate(totals: ClickTotals, theta: Floats, clip: float, *, self_normalised: bool) -> float:
+    """Return the weighted clicks of all items over their divisors, at the ranks whose propensities are known."""
+    depth = min(totals.deepest, len(theta) - 1) + 1
+    shown, clicks = (np.array(own[:depth], np.float64) for own in (totals.shown, totals.clicks))
+    weight = np.minimum(1 / theta[: len(shown)], clip)
+    looks = theta[: len(shown)] * weight if self_normalised else np.ones(len(shown))
+    divisor = math.fsum((looks * shown).tolist())
+    return math.fsum((weight * clicks).tolist()) / divisor if divisor else 0.0
 
 
-def _make_share(estimator: str, clicks: Ints, n: Ints, minimum: int, confidence: float) -> Attractions:
+def _make_share(estimator: str, clicks: Ints, n: Ints, rate: float, minimum: int, confidence: float) -> Attractions:
     """Return clicks / n, drawn to the mean of all items as if by a few more impressions, with its interval."""
-    rate = clicks.sum() / max(n.sum(), 1)
     low, high = _exact_interval(clicks, n, confidence)
     value = np.clip((clicks + PRIOR_STRENGTH * rate) / (n + PRIOR_STRENGTH), low, high)
     return _hide(

@@ -4,12 +4,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from karat.stats import crossed_variance
+from karat.stats.clicks._impressions import Ints
 from karat.stats.clicks._quantiles import beta_quantiles
+
+
+@dataclass(slots=True)
+class ShareSums:
+    """What a share of things in clusters is computed from: whole numbers that add up over parts, in any order."""
+
+    clusters: int = 0
+    """Those with anything in them."""
+    count: int = 0
+    total: int = 0
+    count_squares: int = 0
+    products: int = 0
+    total_squares: int = 0
+
+    def add(self, count: int, total: int) -> None:
+        """Add a cluster, in which ``count`` of ``total`` things count."""
+        if total:
+            self.clusters += 1
+            self.count += count
+            self.total += total
+            self.count_squares += count * count
+            self.products += count * total
+            self.total_squares += total * total
+
+    def add_all(self, counts: Ints, totals: Ints) -> None:
+        """Add clusters, each with how many things count and how many there are."""
+        self.clusters += int((totals > 0).sum())
+        self.count += int(counts.sum())
+        self.total += int(totals.sum())
+        self.count_squares += int((counts * counts).sum())
+        self.products += int((counts * totals).sum())
+        self.total_squares += int((totals * totals).sum())
+
+    def merge(self, other: ShareSums) -> None:
+        """Add the sums of other clusters."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def estimate(self, confidence: float = 0.95) -> tuple[float, float, float]:
+        """Return the share with its interval; see :func:`clustered_share`."""
+        if not self.clusters:
+            return math.nan, 0.0, 1.0
+        x, n = self.count, self.total
+        # The sum of (x - share * n)^2 over all clusters, divided by n^2: all in whole numbers, and rounded once.
+        spread = self.count_squares * n * n - 2 * x * n * self.products + x * x * self.total_squares
+        share, variance = x / n, spread / n**4
+        return share, *_find_interval(share, variance, self.clusters, n, confidence)
 
 
 def clustered_share(counts: ArrayLike, totals: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float]:
@@ -27,14 +76,10 @@ def clustered_share(counts: ArrayLike, totals: ArrayLike, *, confidence: float =
     >>> [round(value, 3) for value in clustered_share([5, 0, 5, 0], [5, 5, 5, 5])]
     [0.5, 0.068, 0.932]
     """
-    x, n = np.asarray(counts, np.float64), np.asarray(totals, np.float64)
-    x, n = x[n > 0], n[n > 0]
-    clusters, total = len(n), float(n.sum())
-    if not clusters:
-        return math.nan, 0.0, 1.0
-    share = float(x.sum()) / total
-    variance = float(((x - share * n) ** 2).sum()) / total**2
-    return share, *_find_interval(share, variance, clusters, total, confidence)
+    sums = ShareSums()
+    for count, total in zip(np.asarray(counts, np.int64).tolist(), np.asarray(totals, np.int64).tolist(), strict=True):
+        sums.add(count, total)
+    return sums.estimate(confidence)
 
 
 def crossed_share(

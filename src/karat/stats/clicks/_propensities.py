@@ -9,6 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from karat.stats.clicks._cells import Cells, ClickTotals
 from karat.stats.clicks._impressions import Bools, Floats, Impressions, Ints, freeze
 
 LEAST_CLICKS = 10
@@ -54,7 +55,7 @@ class Propensities:
 
 
 def estimate_propensities(
-    shown: Impressions, *, least_clicks: int = LEAST_CLICKS, confidence: float = 0.95
+    shown: Impressions | Cells | ClickTotals, *, least_clicks: int = LEAST_CLICKS, confidence: float = 0.95
 ) -> Propensities:
     """Return how many people look at each rank, from items that were shown at neighbouring ranks.
 
@@ -73,21 +74,19 @@ def estimate_propensities(
     >>> looked.value.tolist(), looked.depth
     ([1.0, 1.0, 0.5], 2)
     """
-    depth = shown.deepest
-    cells, number, clicked = _count_cells(shown)
-    item, rank = np.divmod(cells, depth + 2)
+    totals = find_totals(shown)
     value, spread, clicks, reason = [0.0, 0.0], [0.0, 0.0], [0, 0], ""
-    for upper in range(1, depth):
-        pairs = _pair(item, rank, upper)
-        ratio, variance, least = _compare(number, clicked, *pairs)
-        if least < least_clicks:
+    for upper in range(1, totals.deepest):
+        pair = totals.pairs[upper]
+        if (least := min(pair.upper_clicks, pair.lower_clicks)) < max(least_clicks, 1):
             reason = (
                 f"ranks {upper} and {upper + 1} share items with {least:,} clicks at one of them; {least_clicks} needed"
             )
             break
-        value.append(value[-1] + math.log(ratio))
-        spread.append(spread[-1] + variance)
-        clicks.append(int(clicked[pairs[0]].sum() + clicked[pairs[1]].sum()))
+        over, under = pair.over.value, pair.under.value
+        value.append(value[-1] + math.log(over / under))
+        spread.append(spread[-1] + pair.spread.value / (over * under))
+        clicks.append(pair.upper_clicks + pair.lower_clicks)
     logs, margin = np.array(value), NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(spread)
     return Propensities(
         value=np.exp(logs),
@@ -98,28 +97,8 @@ def estimate_propensities(
     )
 
 
-def _count_cells(shown: Impressions) -> tuple[Ints, Floats, Floats]:
-    """Return every pair of item and rank as one number, in order, with its impressions and clicks."""
-    cells, where = np.unique(shown.items * (shown.deepest + 2) + shown.ranks, return_inverse=True)
-    number, clicked = (
-        np.bincount(where, own, minlength=len(cells)).astype(np.float64) for own in (np.ones(len(shown)), shown.clicks)
-    )
-    return cells, number, clicked
-
-
-def _pair(item: Ints, rank: Ints, upper: int) -> tuple[Ints, Ints]:
-    """Return the places of the cells of items that were shown at a rank and at the next; a cell is followed by that."""
-    first = np.flatnonzero((rank[:-1] == upper) & (rank[1:] == upper + 1) & (item[:-1] == item[1:]))
-    return first, first + 1
-
-
-def _compare(number: Floats, clicked: Floats, first: Ints, second: Ints) -> tuple[float, float, int]:
-    """Return the ratio of Mantel and Haenszel, the variance of its logarithm, and the clicks at the rank with fewer."""
-    n, m, k, j = number[first], number[second], clicked[first], clicked[second]
-    least = int(min(k.sum(), j.sum())) if len(first) else 0
-    if not least:
-        return math.nan, math.nan, 0
-    both = n + m
-    over, under = float((j * n / both).sum()), float((k * m / both).sum())
-    spread = float(((n * m * (j + k) - j * k * both) / both**2).sum())
-    return over / under, spread / (over * under), least
+def find_totals(shown: Impressions | Cells | ClickTotals) -> ClickTotals:
+    """Return the totals of impressions or cells; those that are given as they are."""
+    if isinstance(shown, ClickTotals):
+        return shown
+    return ClickTotals.of(Cells.count(shown) if isinstance(shown, Impressions) else shown)

@@ -2,6 +2,8 @@
 
 Both are found by Newton's method in the logarithm (of the odds, for the beta distribution), which bisection keeps
 inside its range. Probabilities are from series and continued fractions (DLMF 8.7, 8.9 and 8.17), by Lentz's method.
+A place of an array that is exact enough stays as it is while others go on, so that no result depends on what else is in
+the array.
 """
 
 from __future__ import annotations
@@ -61,6 +63,7 @@ def beta_quantiles(probability: float, a: Floats, b: Floats) -> Floats:
 def _solve(compute: Callable[[Floats], tuple[Floats, Floats]], probability: float, start: Floats) -> Floats:
     """Return where an increasing function, given with its slope, has a value; by Newton's method inside a range."""
     u, low, high = np.clip(start, -_FAR, _FAR), np.full(start.shape, -_FAR), np.full(start.shape, _FAR)
+    done = np.zeros(start.shape, np.bool_)
     for _ in range(_MOST_STEPS):
         value, slope = compute(u)
         below = value < probability
@@ -68,9 +71,11 @@ def _solve(compute: Callable[[Floats], tuple[Floats, Floats]], probability: floa
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             point = u - (value - probability) / slope
         point = np.where((point >= low) & (point <= high), point, (low + high) / 2)
-        if np.all(np.abs(point - u) <= _CLOSE):
-            return point
-        u = point
+        is_close = np.abs(point - u) <= _CLOSE
+        u = np.where(done, u, point)
+        done |= is_close
+        if done.all():
+            break
     return u
 
 
@@ -89,7 +94,8 @@ def _gamma_below(a: Floats, x: Floats, logs: Floats) -> Floats:
             place += 1
             term = term * point / place
             total += term
-            if (term <= total * _EXACT).all():
+            term[term <= total * _EXACT] = 0.0
+            if not term.any():
                 break
         result[small] = front[small] * total
     if not small.all():
@@ -101,14 +107,15 @@ def _gamma_fraction(a: Floats, x: Floats) -> Floats:
     """Return the continued fraction of Q(a, x) without its factor."""
     b = x + 1 - a
     c, d = np.full(a.shape, 1 / _TINY), 1 / b
-    value = d.copy()
+    value, done = d.copy(), np.zeros(a.shape, np.bool_)
     for n in range(1, _MOST_TERMS):
         over = -n * (n - a)
         b = b + 2
         d = 1 / _not_zero(over * d + b)
         c = _not_zero(b + over / c)
-        value *= d * c
-        if (np.abs(d * c - 1) <= _EXACT).all():
+        value = np.where(done, value, value * (d * c))
+        done |= np.abs(d * c - 1) <= _EXACT
+        if done.all():
             break
     return value
 
@@ -123,15 +130,16 @@ def _beta_below(a: Floats, b: Floats, x: Floats, front: Floats) -> Floats:
 
 def _beta_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     c, d = np.ones(a.shape), 1 / _not_zero(1 - (a + b) * x / (a + 1))
-    value = d.copy()
+    value, done = d.copy(), np.zeros(a.shape, np.bool_)
     for n in range(1, _MOST_TERMS):
         even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n))
         d, c = 1 / _not_zero(1 + even * d), _not_zero(1 + even / c)
-        value *= d * c
+        step = d * c
         odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1))
         d, c = 1 / _not_zero(1 + odd * d), _not_zero(1 + odd / c)
-        value *= d * c
-        if (np.abs(d * c - 1) <= _EXACT).all():
+        value = np.where(done, value, value * step * (d * c))
+        done |= np.abs(d * c - 1) <= _EXACT
+        if done.all():
             break
     return value
 

@@ -64,14 +64,14 @@ def measure_agreement(
     statistics = _list_statistics(values, truth, levels, positive, threshold)
     point = {name: float(compute(np.ones((1, len(values))))[0]) for name, compute in statistics.items()}
     draws: dict[str, list[Floats]] = {name: [] for name in statistics}
-    for weights in _draw(groups if groups is not None else range(len(values)), len(values), rng, resamples):
+    for weights in draw_weights(groups if groups is not None else range(len(values)), len(values), rng, resamples):
         for name, compute in statistics.items():
             draws[name].append(compute(weights))
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
-    return {name: _make_estimate(point[name], np.concatenate(draws[name]), tails) for name in statistics}
+    return {name: make_estimate(point[name], np.concatenate(draws[name]), tails) for name in statistics}
 
 
-def _draw(groups: Iterable[object], count: int, rng: np.random.Generator, resamples: int) -> Iterable[Floats]:
+def draw_weights(groups: Iterable[object], count: int, rng: np.random.Generator, resamples: int) -> Iterable[Floats]:
     own = list(groups)
     names = {group: place for place, group in enumerate(dict.fromkeys(own))}
     place = np.array([names[group] for group in own])
@@ -82,7 +82,7 @@ def _draw(groups: Iterable[object], count: int, rng: np.random.Generator, resamp
         yield drawn[:, place].astype(np.float64)
 
 
-def _make_estimate(value: float, draws: Floats, tails: tuple[float, float]) -> Estimate:
+def make_estimate(value: float, draws: Floats, tails: tuple[float, float]) -> Estimate:
     defined = draws[np.isfinite(draws)]
     if not np.isfinite(value) or len(defined) < (1 - _MOST_UNDEFINED) * len(draws):
         return Estimate(value=value, low=np.nan, high=np.nan)
@@ -101,9 +101,9 @@ def _list_statistics(
         "agreement": lambda weights: _average(weights, (graded == labelled).astype(np.float64)),
         "within_one": lambda weights: _average(weights, (np.abs(graded - labelled) <= 1).astype(np.float64)),
         "difference": lambda weights: _average(weights, values - truth),
-        "kappa": lambda weights: _kappa(table(weights), (apart > 0).astype(np.float64)),
-        "quadratic_kappa": lambda weights: _kappa(table(weights), apart**2),
-        "alpha": lambda weights: _alpha(table(weights)),
+        "kappa": lambda weights: compute_kappa(table(weights), (apart > 0).astype(np.float64)),
+        "quadratic_kappa": lambda weights: compute_kappa(table(weights), apart**2),
+        "alpha": lambda weights: compute_alpha(table(weights)),
         "pearson": lambda weights: _correlate(weights, values, truth),
         "spearman": lambda weights: _correlate(weights, _rank(weights, values), _rank(weights, truth)),
         "auroc": lambda weights: _auroc(weights, values, truth >= positive),
@@ -128,27 +128,27 @@ def _count_pairs(codes: NDArray[np.int64], count: int, weights: Floats) -> Float
     return _sum_groups(weights, codes, count * count).reshape(len(weights), count, count)
 
 
-def _divide(above: Floats, below: Floats) -> Floats:
+def divide(above: Floats, below: Floats) -> Floats:
     quotient = np.full(above.shape, np.nan)
     np.divide(above, below, out=quotient, where=below > 1e-12)
     return quotient
 
 
-def _kappa(table: Floats, distance: Floats) -> Floats:
+def compute_kappa(table: Floats, distance: Floats) -> Floats:
     rows, columns = table.sum(axis=2), table.sum(axis=1)
-    expected = rows[:, :, None] * columns[:, None, :] / table.sum(axis=(1, 2))[:, None, None]
-    kappa: Floats = 1 - _divide((table * distance).sum(axis=(1, 2)), (expected * distance).sum(axis=(1, 2)))
+    expected = rows[:, :, None] * columns[:, None, :] / np.maximum(table.sum(axis=(1, 2)), 1e-300)[:, None, None]
+    kappa: Floats = 1 - divide((table * distance).sum(axis=(1, 2)), (expected * distance).sum(axis=(1, 2)))
     return kappa
 
 
-def _alpha(table: Floats) -> Floats:
+def compute_alpha(table: Floats) -> Floats:
     """Return Krippendorff's alpha of two raters, ordinal: grades are as far apart as items have grades between them."""
     pairs = table + table.transpose(0, 2, 1)
     totals = pairs.sum(axis=2)
     middle = np.cumsum(totals, axis=1) - totals / 2
     distance = (middle[:, :, None] - middle[:, None, :]) ** 2
     chance = (totals[:, :, None] * totals[:, None, :] * distance).sum(axis=(1, 2)) / (totals.sum(axis=1) - 1)
-    alpha: Floats = 1 - _divide((pairs * distance).sum(axis=(1, 2)), chance)
+    alpha: Floats = 1 - divide((pairs * distance).sum(axis=(1, 2)), chance)
     return alpha
 
 
@@ -158,7 +158,7 @@ def _correlate(weights: Floats, first: Floats, second: Floats) -> Floats:
     b = second - _average(weights, second)[:, None]
     together = (weights * a * b).sum(axis=1)
     spread = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
-    return _divide(together, np.sqrt(spread))
+    return divide(together, np.sqrt(spread))
 
 
 def _rank(weights: Floats, values: Floats) -> Floats:
@@ -175,7 +175,7 @@ def _auroc(weights: Floats, values: Floats, good: NDArray[np.bool_]) -> Floats:
     count = int(codes.max()) + 1
     above, below = (_sum_groups(weights * own, codes, count) for own in (good, ~good))
     lower = np.cumsum(below, axis=1) - below / 2
-    return _divide((above * lower).sum(axis=1), above.sum(axis=1) * below.sum(axis=1))
+    return divide((above * lower).sum(axis=1), above.sum(axis=1) * below.sum(axis=1))
 
 
 def _calibration_error(weights: Floats, values: Floats, truth: Floats) -> Floats:
