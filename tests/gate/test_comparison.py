@@ -181,6 +181,7 @@ def test_segments_by_hand() -> None:
     assert a.to_dict()["segment"] == {"category": "a"}
 
 
+@pytest.mark.slow
 def test_segments_leave_the_whole_as_it_was() -> None:
     """What all queries say does not depend on who looks at their parts."""
     then, now = five_measures(3)

@@ -26,6 +26,7 @@ def test_progress_counts_the_runs_up_to_the_end() -> None:
     assert losses == [(1, 6), (2, 6), (6, 6)]
 
 
+@pytest.mark.slow
 def test_losses_are_seen_from_five_on() -> None:
     """Of 30 perfect queries four lost ones cannot be significant, and five always are; then no more are tried."""
     rates = {rate.lost: rate for rate in simulate_losses(PERFECT, TESTED, runs=20)}

@@ -144,7 +144,7 @@ def test_hits_of_unanswerable_questions_are_told_if_no_rule_looks_at_them(folder
     )
     accept(folder, folder / "runs" / "quiet.jsonl")
     warning = (
-        "WARNING: 2 of the 2 unanswerable questions got hits, and no refusal, 1 of them in the baseline too, and no "
+        "WARNING: 2 of the 2 unanswerable questions got hits instead of none, 1 of them in the baseline too, and no "
         "rule checks them; add TrueEmpty to [eval] measures"
     )
     assert warning in gate_run(project, loud).caveats
@@ -171,7 +171,7 @@ def test_a_system_that_answers_is_told_to_check_its_refusals(measures: Sequence[
     candidate = score_run(golden_set, Run(provenance=Provenance(name="mine"), traces=traces), measures)
     policy = Policy(name="own", rules=(Rule(metric="RR@10", min=0.1),))
     caveats = find_caveats(decide(candidate, None, policy), golden_set)
-    text = "1 of the 1 unanswerable questions got hits, and no refusal, and no rule checks them"
+    text = "1 of the 1 unanswerable questions got hits instead of none, and no rule checks them"
     assert f"{text}; {advice}" in caveats
 
 

@@ -190,7 +190,8 @@ def test_nobody_has_it_before_a_run_has_passed(path: Path) -> None:
     report = decide(path, 1)
     assert (report.decision, report.measured) == ("hold", False)
     assert "no run of 'rerank' is recorded" in report.reason
-    for number, (outcome, decision) in enumerate([("fail", "hold"), ("pass", "promote")]):
+    outcomes = {"fail": "hold", "inconclusive": "hold", "error": "hold", "pass": "promote"}
+    for number, (outcome, decision) in enumerate(outcomes.items()):
         with open_store(path, write=True) as store, store.transaction():
             store.add_run((f"r{number}", "shadow", "rerank", 1.0, "", "", 3, None, "", outcome, "{}"), [])
         assert decide(path, 1).decision == decision

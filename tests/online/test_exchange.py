@@ -309,3 +309,13 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert done.stdout.startswith(b"1 query and 0 events are new")
     with read_log(tmp_path / "new.db") as reader:
         assert [(query.session, query.text) for query in reader.queries()] == [("x", "ann@example.org")]
+
+
+def test_half_of_a_surrogate_pair_is_imported_as_a_question_mark(tmp_path: Path) -> None:
+    """In a text, and in the name of a field that karat does not know: no store can hold it."""
+    (tmp_path / "odd.jsonl").write_text(
+        '{"query_id": "q", "user_query": "where\\ud800", "timestamp": "2026-11-18T00:00:00Z", "\\uD800": ["\\udfff"]}\n'
+    )
+    import_ubi(tmp_path / "log.db", [tmp_path / "odd.jsonl"])
+    with read_log(tmp_path / "log.db") as log:
+        assert [query.text for query in log.queries()] == ["where?"]

@@ -16,7 +16,10 @@ from karat.core import InputError, UsageError
 from karat.online import Retention, expire, forget, ingest, read_log
 from karat.online._archive import archive_day
 from karat.online._paths import find_paths
+from karat.online._shadow_records import LoggedShadow
+from karat.online._stored import shadow_row
 from karat.online._times import DAY
+from karat.online.trials import TrialPlan, list_trials, start_trial
 from karat.store import open_store
 
 NEEDLES = ("zebra-question", "zebra-answer", "zebra-session", "zebra-user", "zebra-note", "zebra-error")
@@ -219,7 +222,10 @@ def test_expiry_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_expiry_by_whole_days(tmp_path: Path) -> None:
-    """Queries go to the archive of their day, once, however often; feedback goes; what is younger stays."""
+    """Queries go to the archive of their day, once, however often; feedback goes; what is younger stays.
+
+    Shadow runs go after 30 days; judgments, runs and trials never.
+    """
     path = tmp_path / "karat.db"
     now = 200.5 * DAY
     with online.open(path) as log:
@@ -227,8 +233,12 @@ def test_expiry_by_whole_days(tmp_path: Path) -> None:
             log.record(f"day {day}", time=day * DAY)
             log.feedback("impression", time=day * DAY)
     ingest(path)
+    add_what_stays(path)
+    with open_store(path, write=True) as store, store.transaction():
+        runs = [LoggedShadow(str(day), day * DAY, "f", "q") for day in (169.9, 170.0)]
+        store.add_shadow_runs([shadow_row(run) for run in runs])
     first = expire(path, now=now)
-    assert (first.archived, dict(first.removed)) == (2, {"queries": 2, "events": 2, "shadow_runs": 0})
+    assert (first.archived, dict(first.removed)) == (2, {"queries": 2, "events": 2, "shadow_runs": 1})
     assert first.before["queries"] == "1970-04-21"
     with online.open(path) as log:
         log.record("late", time=1.2 * DAY)
@@ -240,3 +250,16 @@ def test_expiry_by_whole_days(tmp_path: Path) -> None:
     (archive,) = find_paths(path).archive.iterdir()
     assert archive.name == "queries-1970-01-02.jsonl.gz"
     assert gzip.decompress(archive.read_bytes()).count(b"\n") == 3
+    with open_store(path) as store:
+        assert [list(store._rows(f"select time from {table}")) for table in ("judgments", "runs")] == [[(0,)], [(0,)]]
+    assert [trial.feature for trial in list_trials(path).trials] == ["f"]
+
+
+def add_what_stays(path: Path) -> None:
+    """Put a judgment, a run and a trial of long ago into a store."""
+    with open_store(path, write=True) as store, store.transaction():
+        store.add_run(("run-1", "full", "", 0.0, "g", "s", 10, None, "", "pass", "{}"), [])
+        store._database.execute(
+            "insert into judgments (query, document, grade, source, time) values ('q', 'a', 1, 'manual', 0)"
+        )
+    start_trial(path, TrialPlan(feature="f"), now=0.0)

@@ -6,16 +6,23 @@ import os
 import resource
 import signal
 import struct
+import subprocess
+import sys
 import threading
+import time
+import weakref
 import zlib
+from itertools import pairwise
 from mmap import mmap
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import cast
 
 import pytest
 
+from karat.online import _journal
 from karat.online._journal import Journal
+from karat.online._marks import _PidMark
 from karat.online._segment import (
     HEADER,
     Broken,
@@ -70,7 +77,7 @@ def test_a_segment_made_ahead_is_used(tmp_path: Path) -> None:
     """It is filled with zeros before, which harm neither its header nor what is written into it."""
     journal = Journal(tmp_path, segment_bytes=2 * HEADER)
     journal.append(b"first")
-    journal.make_spare()
+    journal.make_spare(soon=True)
     assert len(list(tmp_path.glob("*.seg"))) == 2
     journal.append(bytes(range(1, 250)) * 16)
     journal.close()
@@ -91,12 +98,100 @@ def test_memory_is_prepared_only_while_records_come(tmp_path: Path) -> None:
             spans.append((start, length))
 
     real, segment.map = segment.map, cast("mmap", Map())
+    limits = []
     for end in (HEADER, HEADER + 5000, HEADER + 5000, (1 << 17) - 100):
         segment.end = end
-        segment.prepare()
+        segment.prepare(synced=True)
+        limits.append(segment.limit)
     segment.map = real
     segment.close()
     assert spans == [(8192, 1 << 16), ((1 << 17) - 4096, 4096)]
+    assert limits == [HEADER, 8192 + (1 << 15), 8192 + (1 << 15), segment.last]
+
+
+def test_a_host_asks_for_memory_before_it_needs_it(tmp_path: Path) -> None:
+    """At half of what is prepared, once; then four times as much is, so that a busy host asks seldom."""
+    journal = Journal(tmp_path, sync=1000)
+    journal._thread = threading.current_thread()  # nothing happens in the background
+    asked: list[int] = []
+    for _ in range(2000):
+        assert journal.append(bytes([1]) * 1000)
+        if journal._segment is not None and journal._wake.is_set():
+            journal._wake.clear()
+            journal.prepare()
+            asked.append(journal._segment.end)
+    journal.close()
+    steps = [after - before for before, after in pairwise(asked)]
+    assert steps == pytest.approx([1 << 17, 1 << 19], abs=3 * 4096)
+
+
+def test_the_disk_gets_records_in_time_though_the_host_asks_for_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that is so busy that the background always has something to prepare is synced all the same."""
+    journal = Journal(tmp_path)
+    kept, now = list[float](), [0.0]
+
+    class Wake(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            now[0] += 0.25  # it is woken four times in an interval
+            journal._closed = now[0] > 3
+            return True
+
+    monkeypatch.setattr(_journal, "time", SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns))
+    monkeypatch.setattr(journal, "keep", lambda: kept.append(now[0]))
+    _journal._keep(weakref.ref(journal), Wake())
+    assert kept == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_frame_that_was_begun_and_not_ended_is_overwritten(tmp_path: Path) -> None:
+    """A handler may raise after the payload was copied, or after the frame was complete: the next ones can be read."""
+    segment = Segment(tmp_path / "a.seg", 1 << 16)
+    segment.extend()
+    assert segment.put(b"first", zlib.crc32(b"first"))
+    segment._torn = True
+    segment.map[segment.end + 8 : segment.end + 5008] = b"x" * 5000
+    assert segment.put(b"second", zlib.crc32(b"second"))
+    end = segment.end
+    assert segment.put(b"third", zlib.crc32(b"third"))
+    segment.end, segment._torn = end, True
+    assert segment.put(b"fourth", zlib.crc32(b"fourth"))
+    data = segment.map[HEADER:]
+    assert [frame.payload for frame in read_frames(data)] == [b"first", b"second", b"third", b"fourth"]
+    assert not any(data[segment.end - HEADER :])
+    segment.close()
+
+
+FORK = """
+import ctypes, os, sys
+from pathlib import Path
+from karat.online._journal import Journal
+
+journal = Journal(Path(sys.argv[1]))
+before = journal.new_id(1.0)
+child = ctypes.PyDLL(None).fork()
+if child == 0:
+    right = journal.append(b"child") and journal.new_id(1.0)[-17:] != before[-17:]
+    os._exit(0 if right else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert journal.append(b"parent") and journal.new_id(1.0)[-17:] == before[-17:]
+"""
+
+
+@pytest.mark.slow
+def test_a_fork_that_python_does_not_know_of(tmp_path: Path) -> None:
+    """A library may fork: the child has a segment and ids of its own, and the parent's are as before."""
+    subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], check=True, timeout=600)
+    assert sorted(payloads(tmp_path)) == [b"child", b"parent"]
+    assert len(list(tmp_path.glob("*.seg"))) == 2
+
+
+def test_a_mark_where_pages_stay_after_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of the process says it then."""
+    mark = _PidMark()
+    assert mark[0]
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert not mark[0]
 
 
 def test_threads_share_a_journal(tmp_path: Path) -> None:

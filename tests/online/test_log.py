@@ -251,15 +251,18 @@ def test_a_sample_has_whole_sessions(tmp_path: Path) -> None:
 
 def test_ids_are_in_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An id is later than all before it in its process; the time is what the clock says."""
-    moments = iter([3_000_000_000, 2_000_000_000, 1_000_000_000, 4_000_000_000])
+    moments = iter([3000.0, 2000.0, 1000.5, 4000.0])
     log = online.open(tmp_path / "karat.db")
-    monkeypatch.setattr("karat.online._log.time_ns", lambda: next(moments))
-    ids = [log.record("q", [], time=9.0 - number) for number in range(4)]
+    monkeypatch.setattr("karat.online._log.time", lambda: next(moments))
+    ids = [log.record("q", []) for _ in range(4)]
     assert ids == sorted(ids)
     assert len(set(ids)) == 4
+    assert list(moments) == [], "it was asked"
     log.close()
     queries, _ = read(tmp_path / "karat.db")
-    assert [query.id for query in queries] == ids[::-1]
+    assert [(query.id, query.time) for query in queries] == [
+        (ids[2], 1000.5), (ids[1], 2000.0), (ids[0], 3000.0), (ids[3], 4000.0),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ class Host:
     def write(self, count: int) -> None:
         for _ in range(count):
             if self.rng.random() < 0.1:
-                self.journal.make_spare()
+                self.journal.make_spare(soon=True)
             text = f"{len(self.accepted)} " + "word " * self.rng.choice((0, 3, 30, 300, 1500))
             self.log.record(text, ["a", "b"], session="s")
             self.accepted.append(text)
@@ -148,7 +148,7 @@ def test_the_background_syncs_full_segments(tmp_path: Path) -> None:
     thread = journal._thread
     journal.close()
     assert thread is not None
-    thread.join(60)
+    thread.join(600)
     assert not journal._retired
     places = set()
     for link in Path("/proc/self/fd").glob("*"):  # none where there is no such folder

@@ -64,3 +64,15 @@ def test_searches_are_logged_with_their_session(tmp_path: Path) -> None:
     ]
     assert events[-1] == "s1"
     assert len(events) == 3
+
+
+def test_what_is_no_request_is_passed_on(tmp_path: Path) -> None:
+    """Servers also speak of their start and end, and of sockets."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((scope, receive, send))
+
+    scope = {"type": "lifespan"}
+    asyncio.run(LogMiddleware(app, online.open(tmp_path / "karat.db"))(scope, print, repr))  # type: ignore[arg-type]
+    assert seen == [(scope, print, repr)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from karat import online
 from karat.online import LoggedQuery, ingest, read_log
-from karat.online._drafts import QueryDraft, take_channels
+from karat.online._drafts import take_channels
 from karat.online._hit_rows import LONGEST_ID, are_plain
 from karat.online._names import Names
 from karat.online._privacy import Redaction, hash_id, make_hasher
@@ -134,17 +134,29 @@ def test_channels_that_are_not_plain() -> None:
         assert take_channels(values)[1] is False
 
 
-def test_labels_are_hidden_every_time() -> None:
+def test_labels_are_hidden_every_time(tmp_path: Path) -> None:
     """Labels that stay as they are are known from then on; others are hidden again, and numbers are no texts."""
-    names = Names(Redaction(), bytes(32))
-    for _ in range(2):
-        for intent, hidden in (("fix", "fix"), ("ann@example.org", "[e-mail]"), (1, "1"), ("1", "1"), ([2], "[2]")):
-            draft = QueryDraft("1", 1.0, "q", intent=intent, build="b" * 40, index="to ann@example.org")
-            names.hide(draft)
-            assert (draft.intent, draft.build, draft.index) == (hidden, "b" * 40, "to [e-mail]")
-    for number in range(3000):
-        names.hide(QueryDraft("1", 1.0, "q", intent=f"label {number}"))
-    assert len(names._plain) <= 1024
+    path, labels = tmp_path / "karat.db", [("fix", "fix"), ("ann@example.org", "[e-mail]"), (1, "1"), ("1", "1")]
+    labels += [([2], "[2]"), (True, "True")]  # type: ignore[list-item]
+    with online.open(path, build="b" * 40) as log:
+        for intent, _ in labels * 3:
+            log.record("q", ["a"], intent=intent)
+        log.record("q", ["a"], intent="fix", index="to ann@example.org")
+        log.record("q", ["a"], intent="fix", system="s2")
+        log.record("q", ["a"], intent="fix")
+        assert list(log._writer.blanks) == [("fix", "", ""), ("1", "", "")]
+    queries = read_queries(path)
+    assert [query.intent for query in queries] == [hidden for _, hidden in labels * 3] + ["fix"] * 3
+    assert {query.build for query in queries} == {"b" * 40}
+    assert [(query.index, query.system) for query in queries[-3:]] == [("to [e-mail]", ""), ("", "s2"), ("", "")]
+
+
+def test_a_host_with_many_labels_is_remembered_in_part(tmp_path: Path) -> None:
+    """What is known of labels does not grow without end."""
+    with online.open(tmp_path / "karat.db") as log:
+        for number in range(3000):
+            log.record("q", intent=f"label {number}")
+        assert 0 < len(log._writer.blanks) <= 1024
 
 
 def test_hashes_that_are_remembered_are_the_same() -> None:
@@ -164,16 +176,19 @@ def test_hashes_that_are_remembered_are_the_same() -> None:
 
 
 def test_an_id_has_the_time_and_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """14 digits of microseconds, 8 of a number that begins anew after 2**32, and 16 of the process."""
-    monkeypatch.setattr("karat.online._log.time_ns", lambda: 1_700_000_000_123_456_789)
+    """14 digits of microseconds, of a whole second, 8 of a number that begins anew after 2**32, 16 of the process."""
+    monkeypatch.setattr("karat.online._log.time", lambda: 1_700_000_000.123)
     with online.open(tmp_path / "karat.db") as log:
         first = log.new_id()
-        log._numbers = iter((2**32 - 1, 2**32))  # type: ignore[assignment]
+        log._journal._counter = iter((2**33 - 1, 2**33, 2**33 + 1))  # type: ignore[assignment]
         last, again = log.new_id(), log.new_id()
-    start = f"{1_700_000_000_123_456:014x}"
+        monkeypatch.setattr("karat.online._log.time", lambda: 1_700_000_007.5)
+        later = log.new_id()
+    start = f"{1_700_000_000_000_000:014x}"
     assert re.fullmatch(rf"{start}-00000000-[0-9a-f]{{16}}", first)
     assert last == f"{start}-ffffffff{first[-17:]}"
     assert again == f"{start}-00000000{first[-17:]}"
+    assert later.startswith(f"{1_700_000_007_000_000:014x}-")
 
 
 def test_a_query_does_not_show_what_was_asked(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from karat.core import SystemFailed
 from karat.online import ingest, read_log
 from karat.online._paths import find_paths
 from karat.store import parse_address
-from postgres import make_address
+from postgres import choose_folder, make_address
 
 
 @pytest.fixture
@@ -73,6 +73,7 @@ def test_a_server_that_is_down_costs_the_host_nothing(tmp_path: Path, monkeypatc
     assert read(address) == list(range(50))
 
 
+@pytest.mark.slow
 def test_several_ingesters_take_turns(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of different hosts write to one store at the same time; the numbers of rows are in the order of arrival."""
     folders = [tmp_path / name for name in ("a", "b", "c")]
@@ -103,15 +104,18 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Start it; right after one was killed, the first attempt may fail."""
-        for _ in range(20):
+        """Start it; right after one was killed, or on a busy machine, the first attempts may fail."""
+        errors = []
+        for attempt in range(20):
             self._hold()
-            with suppress(psycopg.OperationalError), psycopg.connect(self.address, connect_timeout=5):
-                return
-            self.holder.kill()
-            self.holder.communicate()
-            time.sleep(0.5)
-        raise AssertionError("the server does not start")
+            try:
+                with psycopg.connect(self.address, connect_timeout=60):
+                    return
+            except psycopg.OperationalError as error:
+                self.holder.kill()
+                errors.append(f"{error}: {self.holder.communicate()[1][-2000:]}")
+            time.sleep(0.5 * attempt)
+        raise AssertionError(f"the server does not start: {errors[0]} ... {errors[-1]}")
 
     def _hold(self) -> None:
         """Start it by a process that holds it."""
@@ -122,7 +126,7 @@ class Server:
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
         assert self.holder.stdout is not None
@@ -165,9 +169,10 @@ class Server:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server that is not that of the other tests."""
     monkeypatch.setenv("KARAT_ONLINE_FOLDER", str(tmp_path))
-    opened = Server(tmp_path / "server")
+    opened = Server(choose_folder())
     yield opened
     opened.kill()
+    shutil.rmtree(opened.data)
 
 
 @pytest.mark.slow(8)
@@ -228,3 +233,43 @@ def test_a_connection_that_is_cut(server: Server) -> None:
     assert failures, "nothing was cut"
     ingest(address)
     assert read(address) == list(range(2400))
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system of 32 MB, which the user of the server can reach."""
+    folder = choose_folder()
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("only root can mount a small file system")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    folder.rmdir()
+
+
+@pytest.mark.slow(8)
+def test_a_server_whose_disk_is_full(server: Server, small_disk: Path) -> None:
+    """What cannot be stored stays in the journal and is said; with room again, every record is there once."""
+    owner = server.data.stat()
+    tables = small_disk / "tables"
+    tables.mkdir(mode=0o700)
+    os.chown(tables, owner.st_uid, owner.st_gid)
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(f"create tablespace small location '{tables}'")
+        connection.execute("alter role current_user set default_tablespace = 'small'")
+    address = server.address
+    write(address, 0, 500)
+    assert ingest(address).records == 500
+    filler = small_disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(1 << 16))
+    write(address, 500, 3000)
+    with pytest.raises(SystemFailed, match="the server's disk is full: nothing of this was stored"):
+        ingest(address)
+    assert read(address) == list(range(500)), "readers go on"
+    filler.unlink()
+    assert ingest(address).records == 3000
+    assert read(address) == list(range(3500))

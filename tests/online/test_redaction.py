@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from each import each
 from karat import online
+from karat.core import Answer
 from karat.online import Redaction, ingest, read_log
 from karat.online._personal import _hide, hide_personal
+from karat.online.shadow import Shadow
 
 
 @each(
@@ -167,3 +169,30 @@ def test_names_that_are_texts(tmp_path: Path) -> None:
 def test_the_short_way_hides_the_same(text: str) -> None:
     """Most texts are known to be harmless without a look at each word; whatever is not is looked at."""
     assert hide_personal(text) == _hide(text)
+
+
+def test_shadow_runs_hide_what_queries_hide(tmp_path: Path) -> None:
+    """The query, both lists and both answers: no byte of an address, or of a text where an id should be."""
+    path, text = tmp_path / "karat.db", "a text that is no id " * 20
+    answer = Answer("Mail ann@example.org.", citations=[text], hits=[(text, 1.0), ("pool", 0.5)])
+    with online.open(path) as log:
+        for result in ([text, "pool"], answer):
+            shadow = Shadow(*[lambda query, k, own=result: own] * 2, log=log, feature="f", percent=100)
+            with shadow.within(query=text, session="ann"):
+                shadow("mail ann@example.org", 2)
+            assert shadow.drain()
+    there = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert b"mail [e-mail]" in there
+    assert [part for part in (b"ann@", b"a text that") if part in there] == []
+    ingest(path)
+    with read_log(path) as reader:
+        lists, answers = reader.shadow_runs("f")
+    for run in (lists, answers):
+        hidden = {run.query, run.control[0], run.treatment[0]}
+        assert (run.text, run.control[1], len(hidden), {name[:5] for name in hidden}) == (
+            "mail [e-mail]", "pool", 1, {"text-"},
+        )  # fmt: skip
+    assert lists.answers == (None, None)
+    for own in answers.answers:
+        assert own is not None
+        assert (own.text, own.citations[0].id, own.hits[0].document) == ("Mail [e-mail].", *[answers.query] * 2)

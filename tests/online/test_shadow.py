@@ -6,6 +6,8 @@ import asyncio
 import inspect
 import json
 import threading
+from contextvars import ContextVar
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,18 @@ def test_services_behind_http(path: Path, log: Log) -> None:
     assert "500" in runs[1].error
 
 
+def test_a_treatment_has_the_context_of_its_call(path: Path, log: Log) -> None:
+    """A tenant, or the span of a trace, is that of the caller, in whatever thread the treatment runs."""
+    tenant = ContextVar("tenant", default="nobody")
+    with Shadow(find, lambda query, k: [tenant.get()], log=log, feature="f", percent=100) as shadow:
+        for name in ("ann", "bob"):
+            token = tenant.set(name)
+            shadow(name, 1)
+            tenant.reset(token)
+        assert shadow.drain()
+    assert [(run.text, run.treatment) for run in read(path)] == [("ann", ("ann",)), ("bob", ("bob",))]
+
+
 def test_what_the_control_raises_is_raised(path: Path, log: Log) -> None:
     """The same exception; the treatment is not asked, and the call is counted."""
     asked = []
@@ -233,6 +247,15 @@ def test_settings_without_sense(log: Log, settings: dict[str, Any], message: str
     """They are refused when the shadow is made, and not at a call."""
     with pytest.raises(UsageError, match=message):
         Shadow(**{"control": find, "treatment": find, "log": log, "feature": "f", **settings})
+
+
+def test_defaults_are_those_of_the_page() -> None:
+    """One session of ten is compared, and the treatment may take what docs/shadow.md says."""
+    page = (Path(__file__).parents[2] / "docs" / "shadow.md").read_text(encoding="utf-8")
+    chosen = {name: inspect.signature(Shadow).parameters[name].default for name in ("percent", "k")}
+    assert chosen == {"percent": 10, "k": 10}
+    for name, value in (chosen | asdict(Limits())).items():
+        assert f"| `{name}` | {value:g} |" in page
 
 
 def test_limits_are_above_0() -> None:

@@ -33,7 +33,7 @@ from karat.online.trials import (
     start_trial,
     stop_trial,
 )
-from karat.online.trials._judgment import CorpusRun
+from karat.online.trials._judgment import CorpusRun, LogUse
 from karat.stats.sequential import Decision, Tally
 from karat.store import open_store
 
@@ -88,6 +88,21 @@ def test_each_condition_alone_is_enough_to_refuse() -> None:
     assert unmet(change(GOOD, **{"R@5": one, "MustShowAll@10": one})) == ["must-show", "guardrails"], "too few sessions"
 
 
+def test_a_log_may_lose_one_session_of_a_hundred() -> None:
+    """Not more that went on or cannot be read, and shares of the variants within six standard deviations."""
+    for fields, met in (
+        ({"late": 10}, True),
+        ({"late": 11}, False),
+        ({"late": 10, "unreadable": 10}, True),
+        ({"late": 0, "unreadable": 11}, False),
+        ({"late": 0, "skew": 6.0}, True),
+        ({"late": 0, "skew": 6.1}, False),
+    ):
+        judged = judge_trial(PLAN, GOOD, CORPUS, LogUse(over=1000, **fields))  # type: ignore[arg-type]
+        assert (judged.conditions[-1].name, judged.conditions[-1].met) == ("log", met)
+        assert judged.decision is (Decision.GRADUATE if met else Decision.CONTINUE)
+
+
 def test_the_corpus_condition_names_the_baseline(path: Path) -> None:
     """By title or name, and day, as the decision has them; a better number than that of an old baseline says little."""
     run = ("run-2", "shadow", "rerank", 6.0, "g", "s", 10, None, "", "pass",
@@ -106,6 +121,20 @@ def test_a_report_does_not_speak_of_times_to_come(path: Path) -> None:
     record_batch(path, "rerank", "monday", GOOD)
     (point,) = report_trial(path, "rerank").points
     assert point.time <= format_time(time.time())
+
+
+def test_a_flag_that_gives_the_feature_to_nobody_is_refused(path: Path) -> None:
+    """Switched on later it would keep the trial from graduating; without a flag the host deals by itself."""
+    plan = TrialPlan(feature="idf", source="sessions", measure="Success", must_show="")
+    change_flag(path, "idf", {"percent": 50.0, "enabled": False}, author="ada", reason="made")
+    with pytest.raises(UsageError, match="is switched off: nobody gets the feature"):
+        start_trial(path, plan)
+    change_flag(path, "idf", {"percent": 0.0, "enabled": True}, author="ada", reason="emptied")
+    with pytest.raises(UsageError, match="has a rollout of 0 %"):
+        start_trial(path, plan)
+    change_flag(path, "idf", {"percent": 5.0}, author="ada", reason="begun")
+    assert start_trial(path, plan).status == "running"
+    assert start_trial(path, replace(plan, feature="other")).status == "running"
 
 
 def test_read_outs_never_decide() -> None:

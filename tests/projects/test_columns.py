@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from karat.core import HitList
+import pytest
+
+from karat.core import HitList, TraceTable
 from karat.evaluation import RankedLists, score_run
 from karat.gate import Baseline, read_baseline, write_baseline
 from karat.projects import compare_runs, gate_run, open_project, report_document
@@ -36,17 +38,23 @@ def make_project(folder: Path) -> list[Path]:
     return paths
 
 
-def test_a_decision_makes_no_objects(tmp_path: Path) -> None:
-    """Neither of judgments nor of hits: somebody who loops over ``golden.judgments`` would make all of them."""
+def test_a_decision_makes_no_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of judgments nor of traces nor of hits: a loop over ``golden.judgments`` would make all of them."""
+    monkeypatch.setattr("karat.traces._trace_rows._MANY", 0)
     before, after = make_project(tmp_path)
     project = open_project(tmp_path)
     runs = [read_any_run(path, project.golden) for path in (before, after)]
     recorded = score_run(project.golden, runs[0], project.config.eval.measures)
     result = gate_run(project, runs[1], baseline=Baseline(evaluation=recorded))
+    compared = [read_any_run(path, project.golden) for path in (before, after)]
+    monkeypatch.setattr("karat.projects._evaluations.read_any_run", lambda *_, **__: compared.pop(0))
+    tables = [run.traces for run in (*runs, *compared)]
+    assert all(isinstance(table, TraceTable) for table in tables)
     assert "won most" in render_text(report_document(result, brief=True))
     assert len(compare_runs([before, after], project=project, by="category", brief=True).pairs) == 1
     assert "judgments" not in vars(project.golden)
     assert isinstance(result.evaluation.lists, RankedLists)
+    assert not any("objects" in vars(table) for table in tables)
     untouched = [trace for run in runs for trace in run.traces if isinstance(trace.listed, HitList)]
     assert len(untouched) == 80
     assert all(trace.listed.table is not None for trace in untouched)  # type: ignore[attr-defined]

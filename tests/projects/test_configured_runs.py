@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ask(folder: Path, **parameters: int) -> Path:
     """Make a run of the project's retriever, and return its file."""
     project = open_project(folder).with_parameters(parameters)
-    return ask_project(project, project.settings())[1]
+    return ask_project(project, project.settings()).path
 
 
 def test_a_trial_with_other_parameters_is_passed_over(folder: Path) -> None:
@@ -98,7 +98,7 @@ def changed(**fields: object) -> Callable[[Run], Run]:
 def test_what_differs_is_said(folder: Path, toml: str, change: Callable[[Run], Run], expected: str) -> None:
     """Another system, a sample, other stages; the digest of the code is no difference, and nothing is asked."""
     project = open_project(folder)
-    run, _ = ask_project(project, project.settings())
+    run = ask_project(project, project.settings()).run
     if toml:
         make_project(folder, toml, golden_set=make_set())
     difference = describe_difference(open_project(folder), change(run))
@@ -109,7 +109,7 @@ def test_versions_of_packages_and_a_system_that_cannot_be_made_here(folder: Path
     """A run of the same stages is of the configured pipeline; without its extra only the kind can be compared."""
     make_project(folder, LEXICAL)
     project = open_project(folder)
-    run, _ = ask_project(project, project.settings())
+    run = ask_project(project, project.settings()).run
     system = {**run.provenance.system, "lexical": {**run.provenance.system["lexical"], "bm25s": "0.0.1"}}
     assert describe_difference(project, changed(system=system)(run)) == ""
     system["lexical"]["b"] = 0.0

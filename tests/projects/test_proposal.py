@@ -52,7 +52,7 @@ def test_the_number_of_possible_must_pass_queries_is_said() -> None:
     proposal = propose_rules(run, named_policy("default", ["RR@10"]))
     assert proposal is not None
     assert (len(proposal.must_pass), proposal.certain) == (5, 7)
-    assert "] # 5 of 7 that were found at rank 1; name those that must never be lost\n" in proposal.toml
+    assert "(5 of 7 that were found at rank 1; name those that must never be lost)" in proposal.toml
 
 
 def test_constant_scores_have_the_tolerated_drop_as_margin() -> None:
@@ -69,7 +69,9 @@ def test_what_is_pasted_keeps_the_policy_and_adds_floors() -> None:
     before = named_policy("rig", ["RR@10"])
     proposal = propose_rules(run, before)
     assert proposal is not None
-    after = read_policy(None, {"extends": "rig", **tomllib.loads(proposal.toml)["gate"]}, measures=["RR@10"])
+    chosen = proposal.toml.rpartition("# must_pass")[2]
+    file = f'[gate]\nextends = "rig"\nmust_pass{chosen}\n{proposal.toml}'  # it has the table already, as init wrote it
+    after = read_policy(None, tomllib.loads(file)["gate"], measures=["RR@10"])
     assert after.rules == (Rule(metric="RR@10", min=proposal.floors[0].floor, max_drop_abs=0.0),)
     assert after.must_pass == tuple(Must(query=query) for query in proposal.must_pass)
     assert propose_rules(run, after) is None

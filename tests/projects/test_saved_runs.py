@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,24 @@ def test_the_newest_run_is_found_without_scoring_any(tmp_path: Path) -> None:
         str(runs / "p-2026-01-04-aaaaaaaa.jsonl.part"),
         str(runs / "p-2026-01-03-aaaaaaaa.jsonl"),
     ]
+
+
+def test_a_variant_of_a_sweep_is_the_newest_run_only_if_there_is_no_other(tmp_path: Path) -> None:
+    """It was tried, and is not what the project has; an entry that no sweep wrote does not make a run a variant."""
+    golden = make_project(tmp_path)
+    names = [f"p-2026-01-0{day}-aaaaaaaa.jsonl" for day in (1, 2, 3)]
+    for name in names:
+        make_run(tmp_path, golden, [1] * 12, name.removesuffix(".jsonl"))
+    log = [{"run": f"runs/{names[2]}", "sweep": "sizes.toml"}, {"run": f"runs/{names[1]}"}, {"sweep": "sizes.toml"}]
+    (tmp_path / "experiments.json").write_text(json.dumps({"experiments": log}))
+    file, passed_over = newest_run([tmp_path])
+    assert file.path.name == names[1]
+    assert passed_over == (f"{tmp_path / 'runs' / names[2]}: is a variant of a sweep",)
+    for name in names[:2]:
+        (tmp_path / "runs" / name).unlink()
+    assert (newest_run([tmp_path])[0].path.name, newest_run([tmp_path])[1]) == (names[2], ())
+    (tmp_path / "experiments.json").write_text("[[")
+    assert newest_run([tmp_path])[0].path.name == names[2]
 
 
 def test_without_a_complete_run_the_first_reason_is_said(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from karat import evaluate, golden
+from karat.cli._eval_text import evaluation_text
 from karat.cli._show_text import query_text
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.evaluation import evaluation_report, score_run
@@ -89,6 +90,28 @@ def test_a_hit_for_what_has_no_answer_fails_must_pass(tmp_path: Path) -> None:
     assert "Expected: nothing, since the query has no answer" in render_markdown(document)
     (failure,) = document.failures
     assert "it has no answer, and hits were returned" in failure.reasons
+
+
+def test_a_query_without_judgments_is_no_query_that_found_nothing(tmp_path: Path) -> None:
+    """It fails in the decision, for its own reason, and eval and gate count the same ones as unfound."""
+    added = (Query(id="bar", text="Is there a bar?"), Query(id="spa", text="Where is the spa?"))
+    judged = Judgment(query="spa", target=Target(document="spa"), grade=3)
+    grown = replace(SET, queries=(*SET.queries, *added), judgments=(*SET.judgments, judged))
+    golden.write(grown, tmp_path / "set")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n')
+    project = open_project(tmp_path)
+    result = gate_run(project, make_run(project.golden, rightly))
+    (run,) = evaluation_report(result.evaluation).runs
+    for brief in (False, True):
+        document = report_document(result, brief=brief)
+        assert list(document.run.unfound) == run.unfound == ["spa"]
+        assert {failure.query: failure.reasons for failure in document.failures} == {
+            "bar": ("the golden set has nothing relevant for it",),
+            "spa": ("nothing relevant was found",),
+        }
+    text = evaluation_text(result.evaluation, by=None, per_query=False, success=1.0)
+    assert "1 of 3 found nothing relevant: spa" in text
+    assert "for 1 of 6 queries the golden set has nothing relevant: bar" in text
 
 
 @pytest.mark.parametrize("system", [rightly, eagerly, failing])

@@ -93,7 +93,33 @@ def test_new_old_and_unknown_failures_add_up() -> None:
     before = score_run(golden, answer("n1", ("n1", "n2", "n5")), measures)
     result = gate_run(project, answer("n5", names), policy="default", alone=True, measures=measures)
     result = replace(result, baseline=Baseline(evaluation=before, recorded="2026-11-17"))
-    line = "failures: 4 of 6 queries (1 new, 1 old, 2 of which the baseline says nothing); new: n1; fixed: n5"
-    line += "\n  it has no answer, and hits were returned: 4 (n1, n2, n3, n4)"
+    line = "failures: 4 of 6 queries (1 new, 1 old, 2 unknown to the baseline); new: n1; fixed: n5"
+    line += "\n  it has no answer, and hits were returned: 4 (n1, n3, n4, n2)"
     assert line in render_text(report_document(result))
     assert line in render_text(report_document(result, brief=True))
+    # Where no measure tells, the hits of the baseline do.
+    before = score_run(golden, answer("", ("n1",)), ["RR@10"])
+    result = gate_run(project, answer("", names), policy="default", alone=True, measures=["RR@10"])
+    result = replace(result, baseline=Baseline(evaluation=before, recorded="2026-11-17"))
+    assert "5 of 6 queries (0 new, 1 old, 4 unknown to the baseline)" in render_text(report_document(result))
+
+
+def test_what_a_file_lacks_did_not_fail_and_numbers_say_what_they_are_computed_as() -> None:
+    """A TREC run without q2, on a set whose relevant grades begin at 2: RR of trec_eval would count grade 1, too."""
+    golden = GoldenSet(
+        documents=(Document(id="a", text="a"),),
+        queries=(Query(id="q1", text="q1"), Query(id="q2", text="q2")),
+        judgments=tuple(Judgment(query=q, target=Target(document="a"), grade=3) for q in ("q1", "q2")),
+        relevant=2,
+    )
+    answers = run(q1="a", q2="")
+    answers = replace(answers, traces=(answers.traces[0], replace(answers.traces[1], error="not in the run")))
+    project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
+    result = gate_run(project, answers, policy="default", alone=True, measures=["RR@10"])
+    text = render_text(report_document(result))
+    assert text.startswith("operations 1 of 2 queries not in the run;")
+    assert "not in the run: 1 (q2)" in text
+    assert "1 of 2 queries are not in the run and count as 0, such as q2\n" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("computed as "))
+    assert "RR(rel=2)@10" in line
+    assert "timed out" not in text

@@ -34,7 +34,7 @@ def test_the_verdict_and_why_come_first() -> None:
 def test_without_a_baseline_nothing_is_compared() -> None:
     """A first run says so, and has no differences."""
     text = render_comment(typed(without_baseline()))
-    assert "## ⚠️ INCONCLUSIVE, which does not fail by on\\_inconclusive = pass: turns 1.0.0\n" in text
+    assert "## ⚠️ INCONCLUSIVE, which passes here (on\\_inconclusive = pass): turns 1.0.0\n" in text
     assert ", without a baseline, by policy" in text
     assert "Differences" not in text
 

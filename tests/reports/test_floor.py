@@ -23,33 +23,37 @@ def with_floor(*ratios: float | None, queries: int = 4, note: str = "") -> Any:
 @pytest.mark.parametrize(
     ("document", "line"),
     [
-        (with_floor(0.9, 0.9), "words alone reach 90% of RR@10, 90% of R@5: PAUSE, since words nearly do it"),
-        (with_floor(0.9, 0.2), "words alone reach 90% of RR@10 (PAUSE), 20% of R@5 (PROCEED)"),
+        (with_floor(0.9, 0.9), "reach 90% of RR@10, 90% of R@5: the rest of the system adds little"),
+        (with_floor(0.9, 0.2), "reach 90% of RR@10 (the rest adds little), 20% of R@5 (the rest is needed)"),
         (
             with_floor(0.6, queries=3),
-            "words alone reach 60% of RR@10 (1 query not recorded): "
-            "RATIONALIZE, since the rest has to be worth its cost",
+            "reach 60% of RR@10 (1 query not recorded): check that the rest of the system is worth its cost",
         ),
-        (with_floor(None), "words alone cannot be compared with a system that reaches nothing"),
-        (with_floor(note="no lexical channel recorded"), "no lexical channel recorded"),
+        (with_floor(None), "cannot be compared with a system that reaches nothing"),
+        (with_floor(note="the lexical channel is the only one"), "The system searches by keywords only."),
     ],
 )
 def test_it_is_one_line_of_a_terminal_and_of_the_page(document: Any, line: str) -> None:
     """With the advice once if it is the same for all measures, or why nothing is known."""
-    assert f"\nlexical floor: {line}\n" in render_text(document)
-    assert f"<dt>Lexical floor</dt><dd>{line}</dd>" in render_html(document)
+    assert f"\nkeywords alone: {line}\n" in render_text(document)
+    assert f"<dt>Keywords alone</dt><dd>{line}</dd>" in render_html(document)
 
 
 def test_it_is_a_table_of_the_pages_with_how_to_read_it() -> None:
     """In Markdown and HTML; JSON has it all."""
     document = with_floor(0.9)
-    assert "## Lexical floor\n\n| Metric | Words alone | Whole system | Ratio | Advice |\n" in render_markdown(document)
-    assert "| RR@10 | 0.5000 | 0.6000 | 0.90 | PAUSE |\n\nWords alone are" in render_markdown(document)
+    assert "## Keywords alone\n\n| Metric | Keywords alone | Whole system | Ratio | The rest |\n" in render_markdown(
+        document
+    )
+    assert "| RR@10 | 0.5000 | 0.6000 | 0.90 | adds little |\n\nKeywords alone are" in render_markdown(document)
     assert re.search(
-        r"<code>RR@10</code></th><td>0.5000</td><td>0.6000</td><td>0.90</td><td>PAUSE", render_html(document)
+        r"<code>RR@10</code></th><td>0.5000</td><td>0.6000</td><td>0.90</td><td>adds little", render_html(document)
     )
     assert '"lexical_floor"' in render_json(document)
-    assert "no lexical channel recorded\n" in render_markdown(with_floor(note="no lexical channel recorded"))
+    assert "keywords" not in render_text(with_floor(note="no lexical channel recorded")), "most systems record none"
+    assert "The run has no list of a keyword search alone" in render_markdown(
+        with_floor(note="no lexical channel recorded")
+    )
 
 
 def test_a_document_of_an_older_karat_says_nothing() -> None:

@@ -358,6 +358,7 @@ def test_only_the_first_hits_are_carried() -> None:
     assert (len(query["hits"]), query["found"]) == (20, 30)
 
 
+@pytest.mark.slow
 def test_wheel_carries_the_assets(tmp_path: Path) -> None:
     """What a user installs has the style and the scripts."""
     from hatchling.builders.wheel import WheelBuilder

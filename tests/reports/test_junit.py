@@ -145,7 +145,7 @@ def test_inconclusive_is_skipped_or_a_failure_as_the_policy_says(parsed: Parsed)
     document = without_baseline()
     (skipped,) = parsed(document).iter("skipped")
     assert skipped.attrib == {
-        "message": "inconclusive, which does not fail by on_inconclusive = pass: there is no baseline"
+        "message": "inconclusive, which passes here (on_inconclusive = pass): there is no baseline"
     }
     document["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
     (failure,) = parsed(document).iter("failure")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debian import program
 from each import each
 from karat.reports import render_latex
 from karat.reports._latex import _EVERYWHERE, _LETTER, latex
-from reports.debian import program
 from reports.documents import ATTACKS, attacked, make_document, make_measure, typed, without_baseline
 
 WORLD = "naïve Łódź ąę « » „q“ поиск Δ 検索 😀 👩\u200d👩 e\u0301 \u00ad \u200b \u2028 \ufe0f"

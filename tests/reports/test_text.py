@@ -108,7 +108,7 @@ def test_a_first_run_says_how_to_record_a_baseline() -> None:
     """Without a baseline there are neither movers nor changes."""
     text = render_text(typed(without_baseline()))
     assert text.endswith(
-        "INCONCLUSIVE by policy default, which does not fail by on_inconclusive = pass: there is no baseline yet, so "
+        "INCONCLUSIVE by policy default, which passes here (on_inconclusive = pass): there is no baseline yet, so "
         "it is not known whether RR@10 got worse\n"
         "what would decide: a baseline\n"
         "karat baseline update . records this run as the first"

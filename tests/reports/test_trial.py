@@ -24,6 +24,7 @@ FEATURE = "rerank" + "-and-a-very-long-name" * 4
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.mark.slow
 def test_points_are_what_was_known_after_each_hour() -> None:
     """Each is the assessment of all that had been measured by then; of very many hours 200 stand, with the last."""
     rows = [(hour, value, count) for hour in range(1000) for value, count in ((-0.5, 1), (0.5, 2), (0.0, 3))]

@@ -168,6 +168,7 @@ def test_the_graph_finds_nearly_all() -> None:
         assert [hit for hit in other if hit in first] == [hit for hit in first if hit[0] in dict(other)]
 
 
+@pytest.mark.slow
 def test_the_graph_is_the_same_every_time(tmp_path: Path) -> None:
     """Two builds and a loaded copy give the same hits; other parameters or vectors are refused."""
     pytest.importorskip("hnswlib", reason="hnswlib is not installed: the graph is UNTESTED")

@@ -89,6 +89,7 @@ def test_two_channels_are_fused_by_reciprocal_ranks() -> None:
     assert set(hits[0].channels) == {"lexical", "dense"}
 
 
+@pytest.mark.slow
 def test_by_default_two_channels_are_fused_by_scores() -> None:
     """Each hit's score is the sum of its scores in the channels, each on a scale from the lowest to the highest."""
     hits = ask({"per_document": 0}, "When can I swim in the pool?", 100)
@@ -126,6 +127,7 @@ def test_neighbours_share_the_fused_scores() -> None:
     assert [pipeline.chunks[number].id for number, _ in inspection.lists["result"]] == [hit.id for hit in hits]
 
 
+@pytest.mark.slow
 def test_the_dense_channel_ranks_by_cosine() -> None:
     """Scores of the dense channel alone are the inner products of what the embedder gives."""
     hits = ask({"lexical": False}, "May I bring my puppy?", 4)
@@ -299,6 +301,7 @@ def test_kept_chunks_are_the_chunks(tmp_path: Path) -> None:
     assert {chunk.type for chunk in chunks[0]} == {"prose", "code"}
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
     """Whatever lies where an index should be does no harm."""
     wanted = ask({}, "swim", 4, tmp_path)
@@ -317,6 +320,7 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert [message.split(" is not kept: ")[0] for message in said] == ["the chunks index", "the lexical index"]
 
 
+@pytest.mark.slow
 def test_chunks_that_the_embedder_does_not_read_to_the_end_are_counted() -> None:
     """Chunks beyond 512 tokens are told with their number."""
     said: list[str] = []

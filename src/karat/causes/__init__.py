@@ -2,7 +2,19 @@
 
 from karat.causes._case import Case
 from karat.causes._cause import CAUSES, Cause, Evidence, cause
-from karat.causes._diagnosis import ORDER, UNANSWERABLE, Diagnosis, diagnose
+from karat.causes._diagnosis import LIKELY, ORDER, UNANSWERABLE, Diagnosis, diagnose
 from karat.causes._lab import Lab
 
-__all__ = ["CAUSES", "ORDER", "UNANSWERABLE", "Case", "Cause", "Diagnosis", "Evidence", "Lab", "cause", "diagnose"]
+__all__ = [
+    "CAUSES",
+    "LIKELY",
+    "ORDER",
+    "UNANSWERABLE",
+    "Case",
+    "Cause",
+    "Diagnosis",
+    "Evidence",
+    "Lab",
+    "cause",
+    "diagnose",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,6 +38,8 @@ class Case:
     """The grades of all judged documents."""
     parts: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     """The judged parts of each document, if a hit has to hold one of them."""
+    before: frozenset[str] = frozenset()
+    """The relevant documents that the run to compare with had among its hits, for the same question."""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
@@ -57,10 +59,25 @@ class Case:
 
     @property
     def loss(self) -> float:
-        """The share of the expected grades that is lost; 1 if there are hits, and no refusal, where none is right."""
-        if not self.expected:
+        """The share of the expected grades that is lost; 1 if there are hits, and no refusal, where none is right.
+
+        A query for which nothing is judged relevant, and that is not marked as unanswerable, has nothing to lose.
+        """
+        if not self.query.answerable:
             return float(bool(self.trace.hits) and not self.trace.refused)
+        if not self.expected:
+            return 0.0
         return sum(self.lost.values()) / sum(self.expected.values())
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether the query has nothing to lose, since nothing is judged relevant and it is not marked unanswerable."""
+        return self.query.answerable and not self.expected
+
+    @property
+    def was_found(self) -> bool:
+        """Whether the run to compare with has a document that is lost now: then question and judgments are sound."""
+        return not self.before.isdisjoint(self.lost)
 
     def find(self, ranking: Iterable[Found]) -> frozenset[str]:
         """Return the relevant documents in a list, above the cut, by any hit that holds what was judged."""
@@ -106,8 +123,11 @@ def _first(hits: Sequence[Hit], cut: int) -> tuple[Hit, ...]:
     return tuple(first)
 
 
-def make_cases(golden: GoldenSet, run: Run, *, cut: int, unit: Unit = "document") -> list[Case]:
-    """Return the queries of a run that the golden set has, in its order."""
+def make_cases(
+    golden: GoldenSet, run: Run, *, cut: int, unit: Unit = "document", before: Run | None = None
+) -> list[Case]:
+    """Return the queries of a run that the golden set has, in its order; ``before`` is a run to compare with."""
+    earlier = {t.query: t for t in reversed(before.traces) if not t.paraphrase and not t.repeat} if before else {}
     traces: dict[str, list[Trace]] = {}
     for trace in run.traces:
         traces.setdefault(trace.query, []).append(trace)
@@ -124,15 +144,16 @@ def make_cases(golden: GoldenSet, run: Run, *, cut: int, unit: Unit = "document"
             if unit == "target" and not target.whole and grade >= golden.relevant and (span := place(target)):
                 parts[target.document] = (*parts.get(target.document, ()), span)
         relevant = {id_: grade for id_, grade in grades.items() if grade >= golden.relevant}
-        cases.append(
-            Case(
-                query=query,
-                trace=own[0],
-                others=tuple(own[1:]),
-                cut=cut,
-                expected=relevant if query.answerable else {},
-                grades=grades,
-                parts=parts,
-            )
+        case = Case(
+            query=query,
+            trace=own[0],
+            others=tuple(own[1:]),
+            cut=cut,
+            expected=relevant if query.answerable else {},
+            grades=grades,
+            parts=parts,
         )
+        if query.id in earlier:
+            case = replace(case, before=case.find(Found(hit.document, hit.span) for hit in earlier[query.id].hits))
+        cases.append(case)
     return cases

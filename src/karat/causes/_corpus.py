@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -12,6 +13,8 @@ from karat.text import Block, Outline, canonical, outline, subject, words
 
 _PROBES = 5  # places at which a text is compared
 _PROBE = 6  # words of a probe: six words in a row hardly ever occur twice by chance
+
+_ENDING = re.compile(r"(?<=...)(?:(?:ing|er|or|ion|ment)s?|ed|es|ly|able|e|s)$")
 
 
 class Corpus:
@@ -68,6 +71,19 @@ class Corpus:
             self._contents[text] = subject(text)
         return self._contents[text]
 
+    def spell(self, text: str) -> dict[str, str]:
+        """Return the words that carry the subject of a text as they are written there, by the form that is compared."""
+        return {form: word for word in reversed(words(text)) for form in self.subject(word)}
+
+    def find_lacking(self, text: str, id: str) -> dict[str, str]:
+        """Return the words of a text that a document has in no form, as :meth:`spell` does.
+
+        A document that has "handled" or "handler" has "handling".
+        """
+        document = self.document(id)
+        known = frozenset(map(_strip, self.subject(f"{document.title}\n{document.text}"))) if document else frozenset()
+        return {form: word for form, word in self.spell(text).items() if _strip(form) not in known}
+
     @cached_property
     def frequencies(self) -> Counter[str]:
         """In how many documents each word occurs."""
@@ -122,3 +138,8 @@ class Corpus:
         """Return the tables and code blocks of a document."""
         parts = self.outline(id)
         return [block for block in parts.blocks if block.type in ("table", "code")] if parts else []
+
+
+def _strip(word: str) -> str:
+    """Return an English word without its ending, so that forms of a word are equal; it is for comparing only."""
+    return _ENDING.sub("", word)

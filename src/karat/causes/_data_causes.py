@@ -13,13 +13,9 @@ from karat.core import Hit, shorten
 _MANY = 0.5
 _CHANGED = 0.5
 """A text of which half is nowhere in the document is of another version."""
-_UNASKED = "it may only be worded differently, which asking the system in other words would tell"
 _STRANGE = 0.15
 """Recognised characters turn many words into words that no document has; a new version hardly does."""
 _CROWDED = 0.3
-_OUTSIDE = 0.6
-_REWORDED = 0.2
-"""If other words bring back a fifth of the loss, the corpus has the subject."""
 _ANSWERS = 0.9
 """An unjudged hit that has nine tenths of what the best relevant document has of question and answer is as good."""
 _PART = re.compile(r"(:chunk:\d+|#.*|\|r=.*|[:_@-]\d+)$")
@@ -148,27 +144,19 @@ def _differs(lab: Lab, document: str, text: str) -> bool:
 
 @cause("outside", "the query is outside the corpus")
 def outside(case: Case, lab: Lab) -> Evidence | None:
-    """What would answer the query is not in the index, or nowhere.
+    """What would answer the query is not in the index, or not in the collection.
 
     Why: no ranking finds what is not there.
-    Evidence: relevant documents that the index or the collection does not have; a question that finds nothing relevant
-    and whose words are in no document.
+    Evidence: relevant documents that the index or the collection does not have.
     Example: the loader skips text files, and the answer is in one.
     Fix: ingest what is missing, or remove the query, or mark it as unanswerable.
     """
-    documents = lab.golden.documents
     missing = [document for document in case.lost if lab.index is not None and document not in lab.index]
     if missing:
         return prove(case.share(missing), f"{_name(missing)} not in the index")
-    absent = [document for document in case.lost if documents and lab.corpus.document(document) is None]
+    absent = [document for document in case.lost if lab.golden.documents and lab.corpus.document(document) is None]
     if absent:
         return prove(case.share(absent), f"{_name(absent)} judged relevant, and not among the documents")
-    subject = lab.corpus.subject(case.query.text)
-    unknown = frozenset(word for word in subject if not lab.corpus.frequencies[word])
-    share = lab.corpus.weigh(unknown) / lab.corpus.weigh(subject) if documents and subject else 0.0
-    if share >= _OUTSIDE and not case.found and lab.net("paraphrases", case) < _REWORDED:
-        words = f"no document has {', '.join(map(shorten, sorted(unknown)[:4]))}"
-        return prove(share, words if lab.system is not None else f"{words}; {_UNASKED}")
     return None
 
 
@@ -261,13 +249,15 @@ def gold(case: Case, lab: Lab) -> Evidence | None:
     """The system found what nobody judged, and it looks right.
 
     Why: what was not judged counts as not relevant, so that a better system can look worse.
-    Evidence: unjudged hits that have as much of question and reference answer as the best relevant document; a query
-    for which nothing is judged relevant.
+    Evidence: unjudged hits that have as much of question and reference answer as the best relevant document, where no
+    run to compare with had found that; hits for a query for which nothing is judged relevant, which counts as no loss.
     Example: a new document answers the question, and the judgments are older.
     Fix: judge these hits (karat golden pool), and look at the judgments of the query again.
     """
-    if not case.expected:
-        return prove(1.0, "nothing is judged relevant") if case.query.answerable else None
+    if case.is_unjudged:
+        return prove(1.0, "nothing is judged relevant, so that nothing that was found counts")
+    if case.was_found:
+        return None
     marks = lab.copies.mark(case.hits, lab.own_text, len(case.hits))
     unjudged = [
         hit for hit, is_copy in zip(case.hits, marks, strict=True) if _is_unjudged(case, lab, hit) and not is_copy
@@ -276,6 +266,8 @@ def gold(case: Case, lab: Lab) -> Evidence | None:
     if not unjudged or not lab.golden.documents:
         return None
     best = max(_coverage(lab, wanted, document) for document in case.expected)
+    if not best:  # the relevant ones share no word with the question: then words cannot tell what is as good
+        return None
     right = [hit for hit in unjudged if _coverage(lab, wanted, hit.document) >= _ANSWERS * best]
     if not right:
         return None

@@ -10,7 +10,7 @@ from karat.causes._case import Case, make_cases
 from karat.causes._cause import CAUSES
 from karat.causes._lab import Lab
 from karat.causes._standing import stand
-from karat.core import GoldenSet, Run, Unit
+from karat.core import GoldenSet, Run, Unit, is_missing
 from karat.schema import CauseFinding, CauseGroup, ExplainedQuery, WhatIf
 from karat.systems import System
 
@@ -45,6 +45,8 @@ _LAST = (UNANSWERABLE, UNKNOWN)
 """Groups that stand last: what lost relevant documents comes first, and what can be mended before what cannot."""
 _WEAK = 0.05
 """A cause that explains less than a twentieth of the loss is none."""
+LIKELY = 0.3
+"""The least strength of a cause that is named for a query; weaker ones are hints, and the cause is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +68,23 @@ class Diagnosis:
         groups = [
             CauseGroup(
                 cause=name,
-                title=CAUSES[name].title if name in CAUSES else _TITLES[name],
+                title=CAUSES[name].title if name in CAUSES else _name_group(name, cases),
                 fix=CAUSES[name].fix if name in CAUSES else _FIXES[name],
-                lost=round(sum(case.loss if case.expected else 1.0 for case in cases), 4),
+                lost=round(sum(_count_loss(case) for case in cases), 4),
                 queries=tuple(case.query.id for case in sorted(cases, key=lambda case: -case.loss)),
             )
             for name, cases in members.items()
         ]
         places = {cause: place for place, cause in enumerate(_LAST, 1)}
-        return tuple(sorted(groups, key=lambda group: (places.get(group.cause, 0), -group.lost, group.cause)))
+        order = sorted(groups, key=lambda group: (places.get(group.cause, 0), -group.lost, group.cause))
+        return tuple(sorted(order, key=lambda group: not group.lost))  # what cost nothing comes after all else
 
     def first(self, case: Case) -> str:
-        """Return the name of a query's first cause."""
+        """Return the name of a query's first cause, if it is likely."""
         if case.trace.error:
             return ERROR
         findings = self.causes[case.query.id]
-        return findings[0].cause if findings else UNKNOWN
+        return findings[0].cause if findings and findings[0].strength >= LIKELY else UNKNOWN
 
     @property
     def what_if(self) -> tuple[WhatIf, ...]:
@@ -121,22 +124,33 @@ def diagnose(
     unit: Unit = "document",
     system: System | None = None,
     queries: Collection[str] | None = None,
+    against: Run | None = None,
 ) -> Diagnosis:
     """Return why the queries of a run lost relevant documents, or why some of them did.
 
     What stands below rank ``cut`` is lost, by default below the k of the run. With ``system``, the one that made the
     run, it is asked again with one thing changed; it has to have its documents already. Without it, the run is read.
+    ``against`` is a run to compare with: of what that one found neither the question nor its judgments are to blame.
     """
     asked = run.provenance.settings.get("k")
     longest = max((len(trace.hits) for trace in run.traces), default=1)
     k = asked if isinstance(asked, int) and asked > 0 else max(1, longest)
-    cases = make_cases(golden, run, cut=min(cut or k, k), unit=unit)
+    cases = make_cases(golden, run, cut=min(cut or k, k), unit=unit, before=against)
     lab = Lab(golden, cases, k=k, system=system)
     lab.run(queries)
-    failed = [
-        case for case in cases if (queries is None or case.query.id in queries) and (case.trace.error or case.loss > 0)
-    ]
+    asked_for = [case for case in cases if queries is None or case.query.id in queries]
+    failed = [case for case in asked_for if case.trace.error or case.loss > 0 or (case.is_unjudged and case.hits)]
     return Diagnosis(cases=cases, lab=lab, causes={case.query.id: find_causes(case, lab) for case in failed})
+
+
+def _name_group(name: str, cases: Sequence[Case]) -> str:
+    """Return the title of a group without a cause; what a file of another program lacks did not fail."""
+    return "not in the run" if name == ERROR and all(is_missing(case.trace.error) for case in cases) else _TITLES[name]
+
+
+def _count_loss(case: Case) -> float:
+    """Return what a query adds to the loss of its group; a failure is a whole one, also where nothing was expected."""
+    return case.loss if case.expected or (case.is_unjudged and not case.trace.error) else 1.0
 
 
 def find_causes(case: Case, lab: Lab) -> tuple[CauseFinding, ...]:

@@ -16,6 +16,8 @@ _TRIED = 0.9
 _PARAPHRASED = 0.8
 """The same for other words, which change more than one thing."""
 _FEW_WORDS = 0.5
+_UNSHARED = 0.55
+"""How far words that the document lacks are believed: less than anything that was seen to bring it back."""
 _ROWS = 3
 
 
@@ -205,16 +207,19 @@ def _list_dense(case: Case, lab: Lab) -> list[str]:
 
 @cause("wording", "a gap in wording")
 def wording(case: Case, lab: Lab) -> Evidence | None:
-    """The question is in other words than the document, and a paraphrase finds it.
+    """The question is in other words than the document.
 
     Why: words that the document does not have match nothing, and a question of two words says little.
-    Evidence: paraphrases find what was lost; the document has few words of the question.
+    Evidence: paraphrases find what was lost; where none was asked, the document has few words of the question, and no
+    run to compare with had found it.
     Example: "call it off" where the policy says "cancel".
     Fix: expand queries or rewrite them, add synonyms, or use an embedding that knows the words of the field.
     """
     net = lab.net("paraphrases", case)
     trial = lab.trials.get("paraphrases", {}).get(case.query.id)
-    if net <= 0 or trial is None:
+    if trial is None:
+        return _find_missing_words(case, lab)
+    if net <= 0:
         return None
     subject = lab.corpus.subject(case.query.text)
     documents = [document for id_ in trial.gained if (document := lab.corpus.document(id_)) is not None]
@@ -225,3 +230,18 @@ def wording(case: Case, lab: Lab) -> Evidence | None:
         text += f"; of the question's words the document has {max(covered):.0%}"
     trust = max(lab.trust("paraphrases"), 0.75 if gap else 0.0)
     return Evidence(strength=_PARAPHRASED * net * trust + (0.15 if gap else 0.0) * min(1.0, 2 * net), text=text)
+
+
+def _find_missing_words(case: Case, lab: Lab) -> Evidence | None:
+    """Return which words of the question its lost documents lack, if that is most of them."""
+    documents = [document for document in case.lost if lab.corpus.document(document) is not None]
+    total = lab.corpus.weigh(lab.corpus.subject(case.query.text))
+    if not documents or not total or case.was_found:
+        return None
+    lacked = {document: lab.corpus.find_lacking(case.query.text, document) for document in documents}
+    nearest = min(documents, key=lambda document: lab.corpus.weigh(lacked[document]))
+    gap = lab.corpus.weigh(lacked[nearest]) / total
+    if gap < _FEW_WORDS:
+        return None
+    missing = ", ".join(map(shorten, sorted(lacked[nearest].values())[:4]))
+    return Evidence(strength=_UNSHARED * gap, text=f"of the question's words {shorten(nearest)} lacks {missing}")

@@ -18,9 +18,9 @@ def stand(case: Case, lab: Lab, document: str, *, full: bool = True) -> Document
     """Return where a relevant document stands; without ``full``, not the passage that should have matched."""
     known = lab.corpus.document(document)
     passage = find_passage(case, lab, document) if full else None
-    subject = lab.corpus.subject(case.query.text)
+    spelt = lab.corpus.spell(case.query.text)
     text = passage.text if passage else f"{known.title}\n{known.text}" if known else ""
-    matched = subject & lab.corpus.subject(text) if text else frozenset()
+    matched = spelt.keys() & lab.corpus.subject(text) if text else set()
     beaten_by = _beaten_by(case, document)
     negatives = {target.document for target in case.query.negatives}
     return DocumentStanding(
@@ -32,8 +32,8 @@ def stand(case: Case, lab: Lab, document: str, *, full: bool = True) -> Document
         places=tuple(_places(case, lab, document)),
         beaten_by=beaten_by,
         hard_negatives=tuple(other for other in beaten_by if other in negatives),
-        matched=tuple(sorted(matched)),
-        unmatched=tuple(sorted(subject - matched)) if text else (),
+        matched=tuple(sorted(spelt[form] for form in matched)),
+        unmatched=tuple(sorted(spelt[form] for form in spelt.keys() - matched)) if text else (),
         passage=passage,
     )
 

@@ -17,13 +17,12 @@ from karat.gate import (
     align_changes,
     compare,
     lower_is_better,
-    make_generator,
     pair_scores,
 )
 from karat.projects import Project, open_project, project_policy, require_scorable
 from karat.runs import describe_run
 from karat.schema import AblatedMeasure, AblatedPart, AblationDocument, FloorRatio
-from karat.stats import westfall_young
+from karat.stats import make_generator, westfall_young
 from karat.systems import RESULT, Inspector, Pipeline, Stages
 
 _FLIPS = 9_999

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.causes import Diagnosis
+from karat.core import shorten
 from karat.reports import hints
 
 
 def find_hints(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield what the means point to: nothing found, high precision with low recall, a weak order."""
+    yield from _find_unjudged(diagnosis)
     cases = [case for case in diagnosis.cases if case.expected]
     if not cases:
         return
@@ -25,3 +27,15 @@ def find_hints(diagnosis: Diagnosis) -> Iterator[str]:
         empty += not case.trace.hits
     means = {f"P@{cut}": precision, f"R@{cut}": recall, f"RR@{cut}": reciprocal}
     yield from hints({name: total / len(cases) for name, total in means.items()}, unfound, len(cases), empty=empty)
+
+
+def _find_unjudged(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield that queries have nothing to lose, since nothing is judged relevant for them."""
+    unjudged = [case.query.id for case in diagnosis.cases if case.is_unjudged]
+    if unjudged:
+        which = f"{len(unjudged):,} of {len(diagnosis.cases):,} queries, such as {shorten(unjudged[0])},"
+        grade = diagnosis.lab.golden.relevant
+        yield (
+            f"{which} have no document of grade {grade} or more, and so nothing to lose; karat golden check says what "
+            "to do"
+        )

@@ -55,7 +55,9 @@ def explain(
     measures = project.config.eval.measures
     cut = deepest_cutoff(measures) if measures else None
     try:
-        diagnosis = diagnose(project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject)
+        diagnosis = diagnose(
+            project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject, against=other
+        )
     finally:
         _close(subject)
     document = make_document(diagnosis, run, query=query, against=other, cut=cut)
@@ -95,6 +97,7 @@ def make_document(
     if query is not None:
         shown = [_find_case(diagnosis, query)]
     kept = {case.query.id for case in shown}
+    unjudged = frozenset(case.query.id for case in diagnosis.cases if case.is_unjudged and not case.trace.error)
     causes = {id_: evidence for id_, evidence in diagnosis.causes.items() if id_ in kept}
     groups = replace(diagnosis, causes=causes).groups
     explained = []
@@ -110,8 +113,8 @@ def make_document(
         note="",
         cut=diagnosis.cases[0].cut if diagnosis.cases else 1,
         queries=len(diagnosis.cases),
-        failed=len(diagnosis.causes),
-        summary=_summarise(groups, worse=against is not None, query=query),
+        failed=len(diagnosis.causes.keys() - unjudged),
+        summary=_summarise(groups, unjudged, worse=against is not None, query=query),
         hints=tuple(find_hints(diagnosis)),
         groups=groups,
         what_if=diagnosis.what_if,
@@ -120,7 +123,7 @@ def make_document(
     )
 
 
-def _summarise(groups: tuple[CauseGroup, ...], *, worse: bool, query: str | None) -> str:
+def _summarise(groups: tuple[CauseGroup, ...], unjudged: frozenset[str], *, worse: bool, query: str | None) -> str:
     """Return the first line: what to fix."""
     which = "became worse" if worse else "lost something relevant"
     if not groups and query is None and worse:
@@ -135,9 +138,11 @@ def _summarise(groups: tuple[CauseGroup, ...], *, worse: bool, query: str | None
         return (
             f"{first.title}: {count:,} {'query' if count == 1 else 'queries'} without an answer got some; {first.fix}"
         )
-    # A query without an answer has nothing relevant to lose.
-    total = sum(len(group.queries) for group in groups if worse or group.cause != UNANSWERABLE)
-    return f"{first.title}: {len(first.queries):,} of the {total:,} queries that {which}; {first.fix}"
+    # A query without an answer, or for which nothing is judged relevant, has nothing to lose.
+    losing = {group.cause: len({*group.queries} - unjudged) for group in groups if worse or group.cause != UNANSWERABLE}
+    if not losing.get(first.cause):
+        return f"{first.title}: nothing is judged relevant for {len(first.queries):,} queries; {first.fix}"
+    return f"{first.title}: {losing[first.cause]:,} of the {sum(losing.values()):,} queries that {which}; {first.fix}"
 
 
 def _find_case(diagnosis: Diagnosis, query: str) -> Case:

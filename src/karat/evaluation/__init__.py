@@ -17,11 +17,18 @@ from karat.evaluation._comparable import (
 )
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
-from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
+from karat.evaluation._evaluation import (
+    Evaluation,
+    Segment,
+    Segments,
+    describe_definitions,
+    describe_failed,
+    empty_scores,
+)
 from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
-from karat.evaluation._ranked import RankedLists, StoredLists
+from karat.evaluation._ranked import PairedLists, RankedLists, StoredLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
 from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
@@ -30,6 +37,7 @@ from karat.evaluation._scoring import (
     UnknownDocuments,
     deepest_cutoff,
     default_measures,
+    looks_at_whole_lists,
     pass_rates,
     score_run,
 )
@@ -50,6 +58,7 @@ __all__ = [
     "UNANSWERED",
     "UNKNOWN",
     "Evaluation",
+    "PairedLists",
     "RankedLists",
     "Revision",
     "Segment",
@@ -66,6 +75,8 @@ __all__ = [
     "deepest_cutoff",
     "default_measures",
     "describe_altered",
+    "describe_definitions",
+    "describe_failed",
     "describe_order",
     "describe_returned",
     "describe_unknown_texts",
@@ -79,6 +90,7 @@ __all__ = [
     "find_worst",
     "flatten",
     "list_tables",
+    "looks_at_whole_lists",
     "name_parts",
     "needed_depth",
     "pass_rates",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from karat.core import Provenance, Scores, Trace, average
+from karat.core import Provenance, Scores, Trace, average, is_missing, select_detailed, show_table
 from karat.evaluation._hit_texts import HitTexts
 from karat.evaluation._latency import falls_among_failed, find_slowest
 from karat.evaluation._ranked import RankedLists, StoredLists
 from karat.evaluation._revision import Revision
 from karat.golden import Question
+from karat.stats import bootstrap, make_generator
 
 Segment = tuple[str, str]
 """A field of the queries and one of its values, such as category and cold-start."""
@@ -48,6 +49,8 @@ class Evaluation:
     the original wording and the first repeat: NumRet, NumRelRet, RR and P@1. None if only scores are known."""
     means: Mapping[str, float] = field(default_factory=dict)
     """The mean of each measure; NaN if no query has a value."""
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
+    """Numbers of what was evaluated that no run has, such as what a trial on live traffic says of it."""
     latency: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Milliseconds by stage and statistic (n, mean, p50, p95, p99); the stage ``total`` is the whole system. If some
     failed, they are among the n, and ``failed`` counts them."""
@@ -85,7 +88,7 @@ class Evaluation:
     """The documents that have to be shown, of each query that has some."""
     segments: Segments = field(default_factory=dict)
     """The queries of each segment."""
-    traces: tuple[Trace, ...] = ()
+    traces: Sequence[Trace] = ()
     """The traces of the run; empty for a baseline, which has only the lists."""
     questions: Mapping[str, Question] = field(default_factory=dict)
     """The text and the digests of each query that was asked, as far as they are known."""
@@ -125,7 +128,9 @@ class Evaluation:
 
         That is an answer, or the opinion of a judge. Of retrieval alone, the ids count and not the texts.
         """
-        if self.texts is None or not any(t.answer or t.citations or t.refused or t.opinions for t in self.traces):
+        if self.texts is None or not any(
+            trace.answer or trace.citations or trace.refused or trace.opinions for trace in select_detailed(self.traces)
+        ):
             return {}
         return self.texts.altered
 
@@ -158,6 +163,14 @@ class Evaluation:
             return math.nan
         return average(self.scores.present(measure, queries)[1], self.scores.aggregates.get(measure, "mean"))
 
+    def interval(self, measure: str) -> tuple[float, float] | None:
+        """Return the 95 % interval of a mean (BCa bootstrap over queries); None for fewer than two values."""
+        values = sorted(self.values(measure).values())
+        if len(values) < 2:
+            return None
+        interval = bootstrap(values, rng=make_generator(0, measure), method="bca")
+        return interval.low, interval.high
+
     @property
     def coverage(self) -> float:
         """The share of the golden set's queries that were asked and did not fail; NaN if none was asked."""
@@ -184,6 +197,21 @@ class Evaluation:
         """Return the time of the slowest question but for the excused ones; infinite if it failed, NaN if not known."""
         return find_slowest(self.traces, excused)
 
+    def __repr__(self) -> str:
+        """Return the name, the number of queries and the means in one line: lists and traces would fill screens."""
+        means = ", ".join(f"{name} {'-' if math.isnan(mean) else f'{mean:.4f}'}" for name, mean in self.means.items())
+        return f"<Evaluation of {self.name!r}, {len(self.queries):,} queries: {means or 'no measures'}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each measure with its mean, interval and n, and what failed."""
+        rows = []
+        for name, mean in self.means.items():
+            interval, n = self.interval(name), self.scores.count(name) if name in self.scores.columns else 0
+            spread = "-" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+            rows.append([name, "-" if math.isnan(mean) else f"{mean:.4f}", spread, f"{n:,} of {len(self.queries):,}"])
+        notes = [describe_failed(self)] if self.failures else []
+        return show_table(self.name, ["measure", "mean", "95 % interval", "queries"], rows, notes)
+
     def summary(self) -> Evaluation:
         """Return the evaluation without its single queries, which would fill the memory in a history of many runs."""
         return replace(
@@ -198,3 +226,26 @@ class Evaluation:
             traces=(),
             questions={},
         )
+
+
+def describe_failed(evaluation: Evaluation) -> str:
+    """Return how many queries failed; of a file of another program, how many are not in it, which is no failure.
+
+    >>> from karat.core import Provenance, Scores
+    >>> scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": 0.0}})
+    >>> run = Evaluation(provenance=Provenance(name="mine"), scores=scores, means=scores.mean(), queries=scores.queries)
+    >>> describe_failed(replace(run, failures={"q2": "not in the run"}))
+    '1 of 2 queries are not in the run'
+    """
+    total, failed = len(evaluation.queries), len(evaluation.failures)
+    missing = sum(is_missing(error) for error in evaluation.failures.values())
+    if missing == failed:
+        return f"{missing:,} of {total:,} queries are not in the run"
+    return f"{failed:,} of {total:,} queries failed" + (f", of which {missing:,} are not in the run" if missing else "")
+
+
+def describe_definitions(evaluation: Evaluation, measures: Iterable[str]) -> Iterator[str]:
+    """Yield what measures were computed as, where their names do not say it."""
+    definitions = evaluation.scores.definitions
+    if others := [definitions[name] for name in dict.fromkeys(measures) if definitions.get(name, name) != name]:
+        yield f"computed as {', '.join(others)}"

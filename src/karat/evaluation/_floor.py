@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
-from karat.core import GoldenSet, Hit, HitList, Measure, MeasureError, Trace
+from karat.core import GoldenSet, Hit, HitList, Measure, MeasureError, Trace, select_detailed
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._lists import score_ranked
 from karat.evaluation._returned import keep_order, read_returned
@@ -42,14 +42,14 @@ def find_floor(evaluation: Evaluation, golden: GoldenSet) -> LexicalFloor:
     answer; failed queries are among them, and have the worst value in both. Where the run has no such channel, a note
     says so.
     """
-    traces = [trace for trace in evaluation.traces if not trace.paraphrase and not trace.repeat]
+    traces = [trace for trace in select_detailed(evaluation.traces) if not trace.paraphrase and not trace.repeat]
     words = {trace.query: hits for trace in traces if (hits := _find_words(trace)) is not None}
     if not words:
         return LexicalFloor(queries=0, measures=(), note=_describe_absence(traces))
     asked = {trace.query: trace for trace in traces if trace.query in words or trace.error}
     names = [name for name in evaluation.means if _is_comparable(name)]
     ids = evaluation.provenance.settings.get("ids", "chunk")
-    floors = (replace(trace, hits=words.get(query, ()), stages=()) for query, trace in asked.items())
+    floors = [replace(trace, hits=words.get(query, ()), stages=()) for query, trace in asked.items()]
     floor = _means(read_returned(golden, floors, ids), names, golden, evaluation)
     if evaluation.variants or len(asked) < len(evaluation.queries):
         full = _means(asked.values(), names, golden, evaluation)

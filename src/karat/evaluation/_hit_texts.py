@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from karat.core import GoldenSet, Hit, HitList, Trace
+from karat.core import GoldenSet, Hit, HitList, Trace, select_detailed
 
 
 class HitTexts:
     """Whether the texts of a run's hits are those of their documents; looked up when somebody asks for it."""
 
-    def __init__(self, golden: GoldenSet, traces: Iterable[Trace]) -> None:
+    def __init__(self, golden: GoldenSet, traces: Sequence[Trace]) -> None:
         self._golden, self._traces = golden, traces
 
     @cached_property
@@ -20,7 +20,7 @@ class HitTexts:
         return find_altered(self._golden, self._traces)
 
 
-def find_altered(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, int]:
+def find_altered(golden: GoldenSet, traces: Sequence[Trace]) -> dict[str, int]:
     """Return how many hits have a text that does not occur in their document, by query.
 
     White space does not count, and a text may begin with the title. Nothing is known of a hit without a text, or of a
@@ -34,7 +34,7 @@ def find_altered(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, int]:
     """
     texts = _Texts(golden)
     counts: dict[str, int] = {}
-    for trace in traces:
+    for trace in select_detailed(traces):
         if type(trace.listed) is HitList:  # of which no texts are known
             continue
         if count := sum(not texts.has(hit) for hit in trace.hits if hit.content):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from karat.core import Trace
+from karat.core import Trace, TraceTable
 from karat.stats import quantiles
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
@@ -49,7 +49,7 @@ def falls_among_failed(times: Mapping[str, float], statistic: str) -> bool:
     return rank >= times["n"] - failed
 
 
-def find_slowest(traces: Iterable[Trace], excused: int) -> float:
+def find_slowest(traces: Sequence[Trace], excused: int) -> float:
     """Return the time of the slowest question but for the excused ones; NaN if there are no times.
 
     A question that failed is slower than any answer: its time is infinite.
@@ -58,7 +58,10 @@ def find_slowest(traces: Iterable[Trace], excused: int) -> float:
     >>> find_slowest([*traces, Trace(query="q5", text="?", error="timed out")], excused=2)
     30.0
     """
-    times = [math.inf if trace.error else trace.timings.get("total", math.nan) for trace in traces]
+    if isinstance(traces, TraceTable):
+        times = traces.timings["total"].tolist() if "total" in traces.timings else []
+    else:
+        times = [math.inf if trace.error else trace.timings.get("total", math.nan) for trace in traces]
     known = sorted(time for time in times if not math.isnan(time))
     return known[max(0, len(known) - 1 - excused)] if known else math.nan
 
@@ -68,6 +71,8 @@ def latency_by_stage(traces: Sequence[Trace]) -> dict[str, dict[str, float]]:
 
     A trace that failed ranks behind all others, also in a stage that it did not reach.
     """
+    if isinstance(traces, TraceTable):
+        return {stage: summarise_latency(times.tolist()) for stage, times in traces.timings.items() if len(times)}
     answered = [trace.timings for trace in traces if not trace.error]
     failed = len(traces) - len(answered)
     stages: dict[str, list[float]] = defaultdict(list)

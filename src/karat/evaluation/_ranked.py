@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from karat.core import InputError, TableRows, Trace, find_table_rows, list_documents, shorten
+from karat.core import Hit, InputError, TableRows, find_table_rows, list_documents, shorten
 
+Ints = NDArray[np.int64]
 _decode_documents = msgspec.json.Decoder(tuple[str, ...]).decode
 _decode_lists = msgspec.json.Decoder(list[tuple[str, ...]]).decode
 
@@ -21,19 +24,19 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
 
     >>> from karat.core import Hit
     >>> hits = (Hit("wifi:chunk:0", 0.9), Hit("wifi:chunk:1", 0.8), Hit("pool", 0.7))
-    >>> dict(RankedLists({"q": Trace(query="q", text="?", hits=hits)}))
+    >>> dict(RankedLists({"q": hits}))
     {'q': ('wifi', 'pool')}
     """
 
-    def __init__(self, traces: Mapping[str, Trace]) -> None:
-        self._traces = traces
+    def __init__(self, hits: Mapping[str, Sequence[Hit]]) -> None:
+        self._hits = hits
 
     def __getitem__(self, query: str) -> tuple[str, ...]:
-        return _drop_repeats(list_documents(self._traces[query].listed))
+        return _drop_repeats(list_documents(self._hits[query]))
 
     def take(self, queries: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the lists of some queries, of which many are made at once in a third of the time."""
-        selection = find_table_rows([self._traces[query].listed for query in queries])
+        selection = find_table_rows([self._hits[query] for query in queries])
         if selection is None:
             return [self[query] for query in queries]
         names, ends = selection.table.names, np.cumsum(selection.lengths).tolist()
@@ -41,13 +44,13 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         return [_drop_repeats(documents[start:end]) for start, end in pairwise([0, *ends])]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._traces)
+        return iter(self._hits)
 
     def __len__(self) -> int:
-        return len(self._traces)
+        return len(self._hits)
 
     def __contains__(self, query: object) -> bool:
-        return query in self._traces
+        return query in self._hits
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -55,46 +58,59 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
     def find_answered(self) -> dict[str, bool]:
         """Return whether each query has documents."""
         if self._table is not None:
-            return dict(zip(self._traces, (self._table.lengths > 0).tolist(), strict=True))
-        return {query: len(trace.listed) > 0 for query, trace in self._traces.items()}
+            return dict(zip(self._hits, (self._table.lengths > 0).tolist(), strict=True))
+        return {query: len(hits) > 0 for query, hits in self._hits.items()}
 
     @cached_property
     def _table(self) -> TableRows | None:
         """The rows of all lists in the table that they share; None if they are held otherwise."""
-        return find_table_rows([trace.listed for trace in self._traces.values()])
+        return find_table_rows(list(self._hits.values()))
 
-    def find_equal(self, others: RankedLists) -> dict[str, int]:
-        """Return the length of each list that is the same in another run, as far as that shows without making lists.
+    def pair(self, others: RankedLists) -> PairedLists | None:
+        """Return the lists of the queries that both runs have, without making them; None if they are not in tables.
 
-        >>> from karat.core import Hit
-        >>> traces = {"q": Trace(query="q", text="?", hits=(Hit("wifi", 0.9),))}
-        >>> RankedLists(traces).find_equal(RankedLists(traces))  # these are held as objects
-        {}
+        >>> lists = RankedLists({"q": (Hit("wifi", 0.9),)})
+        >>> print(lists.pair(lists))  # these are held as objects
+        None
         """
-        queries = list(self._traces)
-        if queries == list(others._traces):  # as nearly always
+        queries = list(self._hits)
+        if queries == list(others._hits):  # as nearly always
             mine, theirs = self._table, others._table
         else:
-            queries = [query for query in queries if query in others._traces]
-            mine, theirs = (
-                find_table_rows([lists._traces[query].listed for query in queries]) for lists in (self, others)
-            )
+            queries = [query for query in queries if query in others._hits]
+            mine, theirs = (find_table_rows([lists._hits[query] for query in queries]) for lists in (self, others))
         if mine is None or theirs is None:
-            return {}
-        numbers = {name: number for number, name in enumerate(mine.table.names)}
-        number_of = np.array([numbers.get(name, -1) for name in theirs.table.names], np.int64)
-        same = mine.lengths == theirs.lengths
-        list_of = np.repeat(np.arange(len(queries)), mine.lengths)
-        document = mine.table.document[mine.rows]
-        other = number_of[theirs.table.document[theirs.rows]]
-        if not same.all():  # without the lists of other lengths, a row of one run stands beside that of the other
-            kept = np.repeat(same, theirs.lengths)
-            other, kept = other[kept], same[list_of]
-            document, list_of = document[kept], list_of[kept]
-        same[list_of[document != other]] = False
-        pairs = np.sort(list_of * max(len(numbers), 1) + document)
-        same[pairs[1:][pairs[1:] == pairs[:-1]] // max(len(numbers), 1)] = False  # a document that stands there twice
-        return dict(zip(compress(queries, same.tolist()), mine.lengths[same].tolist(), strict=True))
+            return None
+        numbers = {name: number for number, name in enumerate(dict.fromkeys((*mine.table.names, *theirs.table.names)))}
+        return PairedLists(
+            queries=queries,
+            first=mine.lengths,
+            second=theirs.lengths,
+            before=_number_documents(mine, numbers),
+            after=_number_documents(theirs, numbers),
+            documents=len(numbers),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedLists:
+    """The ranked documents of the same queries in two runs, as numbers, one list after the other."""
+
+    queries: Sequence[str]
+    first: Ints
+    """How many documents each list of the first run has; a document may be there more than once."""
+    second: Ints
+    before: Ints
+    """The documents of all lists of the first run."""
+    after: Ints
+    documents: int
+    """How many different documents there are."""
+
+
+def _number_documents(rows: TableRows, numbers: Mapping[str, int]) -> Ints:
+    number_of = np.array([numbers[name] for name in rows.table.names], np.int64)
+    documents: Ints = number_of[rows.table.document[rows.rows]]
+    return documents
 
 
 class StoredLists(Mapping[str, tuple[str, ...]]):

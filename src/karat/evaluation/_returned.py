@@ -16,9 +16,13 @@ from karat.core import (
     HitList,
     Ids,
     Trace,
+    TracesByQuery,
     document_of,
     find_table_rows,
+    list_hits,
     list_scores,
+    map_hits,
+    select_detailed,
     shorten,
 )
 from karat.measures import find_invented
@@ -28,8 +32,8 @@ _NAMED = 5
 
 
 def read_returned(
-    golden: GoldenSet, traces: Iterable[Trace], ids: Ids = "chunk", min_score: float | None = None
-) -> tuple[Trace, ...]:
+    golden: GoldenSet, traces: Sequence[Trace], ids: Ids = "chunk", min_score: float | None = None
+) -> Sequence[Trace]:
     """Return the traces with the hits that count, each with the document and part that its id names.
 
     A hit whose system named its document keeps it. So does a hit of another program's run, which was resolved when it
@@ -40,7 +44,7 @@ def read_returned(
     [('wifi', 'S.2')]
     """
     if min_score is None and ids == "chunk":  # which is how a Hit reads its id
-        return tuple(traces)
+        return traces
     parts = Parts(golden)
     return tuple(
         replace(
@@ -70,7 +74,7 @@ def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
     >>> find_unsorted([sorted_, unsorted, sorted_]) == [unsorted]
     True
     """
-    lists = [trace.listed for trace in traces]
+    lists = list_hits(traces)
     if (selection := find_table_rows(lists)) is not None:
         ends, scores = np.append(0, np.cumsum(selection.lengths)), selection.table.score[selection.rows]
     else:
@@ -89,8 +93,8 @@ def keep_order(traces: Iterable[Trace] | Mapping[str, Trace]) -> dict[str, Seque
     The traces may be by query already.
     """
     by_query = traces if isinstance(traces, Mapping) else {trace.query: trace for trace in traces}
-    ordered = tuple(by_query.values())
-    hits = dict(zip(by_query, [trace.listed for trace in ordered], strict=True))
+    hits = map_hits(by_query)
+    ordered = by_query.table if isinstance(by_query, TracesByQuery) else tuple(by_query.values())
     for trace in find_unsorted(ordered):
         count = len(trace.hits)
         hits[trace.query] = tuple(replace(hit, score=float(count - i)) for i, hit in enumerate(trace.hits))
@@ -111,7 +115,7 @@ def describe_order(traces: Sequence[Trace]) -> list[str]:
     return [f"{unsorted}: the order of the list counts"]
 
 
-def describe_types(traces: Iterable[Trace]) -> list[str]:
+def describe_types(traces: Sequence[Trace]) -> list[str]:
     """Return a note if hits have a type that no block has.
 
     >>> hits = Hit("wifi", 0.2, type="video"), Hit("pool", 0.1, type="code")
@@ -120,7 +124,7 @@ def describe_types(traces: Iterable[Trace]) -> list[str]:
     """
     strange: Counter[str] = Counter()
     queries: dict[str, None] = {}
-    for trace in traces:
+    for trace in select_detailed(traces):
         if type(trace.listed) is HitList:  # of which no types are known
             continue
         if types := [hit.type for hit in trace.hits if hit.type and hit.type not in BLOCK_TYPES]:
@@ -136,10 +140,10 @@ def describe_types(traces: Iterable[Trace]) -> list[str]:
     return [f"{hits} of {many} {verb} a type that no block has: {names}; write {kinds}, or none"]
 
 
-def list_invented(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Sequence[str]]:
+def list_invented(golden: GoldenSet, traces: Sequence[Trace]) -> dict[str, Sequence[str]]:
     """Return the ids that answers cite and that exist nowhere, by query, in all wordings and repeats."""
     invented: dict[str, dict[str, None]] = {}
-    for trace in traces:
+    for trace in select_detailed(traces):
         if trace.citations and (names := find_invented(golden, trace)):
             invented.setdefault(trace.query, {}).update(dict.fromkeys(names))
     return {query: tuple(names) for query, names in invented.items()}

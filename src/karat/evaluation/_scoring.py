@@ -13,7 +13,20 @@ from typing import Any, Unpack
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import GoldenSet, InputError, Measure, Run, Scores, Trace, find_table_rows, shorten
+from karat.core import (
+    GoldenSet,
+    InputError,
+    Measure,
+    Run,
+    Scores,
+    Trace,
+    TraceTable,
+    find_table_rows,
+    list_hits,
+    map_hits,
+    select_detailed,
+    shorten,
+)
 from karat.evaluation._averages import average_by, average_tables, select_asked, select_shared, split_wordings
 from karat.evaluation._distances import PinnedEmbedder, name_embedder
 from karat.evaluation._evaluation import Evaluation, Variant
@@ -126,9 +139,9 @@ def _score_tables(
     )
 
 
-def _find_longest(traces: Iterable[Trace]) -> int:
+def _find_longest(traces: Sequence[Trace]) -> int:
     """Return how many hits the longest list has."""
-    lists = [trace.listed for trace in traces]
+    lists = list_hits(traces)
     rows = find_table_rows(lists)
     return max(map(len, lists)) if rows is None else int(rows.lengths.max())
 
@@ -136,7 +149,7 @@ def _find_longest(traces: Iterable[Trace]) -> int:
 def _describe(
     golden: GoldenSet,
     run: Run,
-    traces: tuple[Trace, ...],
+    traces: Sequence[Trace],
     tables: _Tables,
     requested: Mapping[str, str | Measure],
     options: Scoring,
@@ -148,7 +161,7 @@ def _describe(
     unanswerable = golden.unanswerable.intersection(scores.queries)
     unjudged = frozenset(scores.queries) - golden.findable - unanswerable
     lost = _lost_by_variant(traces, unanswerable | unjudged) if several else {}
-    failures = {trace.query: trace.error for trace in traces if trace.error}
+    failures = {trace.query: trace.error for trace in select_detailed(traces) if trace.error}
     with_success, successes = tables.everything.present(tables.success)
     missed = compress(with_success, (successes == 0).tolist())
     return Evaluation(
@@ -162,7 +175,7 @@ def _describe(
         latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
-        lists=RankedLists(tables.by_variant.get((0, 0), {})),
+        lists=RankedLists(map_hits(tables.by_variant.get((0, 0), {}))),
         empties=_count_empty(traces, unanswerable | unjudged) if several else {},
         successes=_count_successes(tables.variants, tables.success, unanswerable) if several else {},
         failures=failures,
@@ -226,7 +239,10 @@ def _name_judges(scores: Scores, judged_by: Any) -> Scores:
 
 def _require_times(run: Run) -> None:
     """Refuse a time that no clock shows: a negative one would make the latency better than it is."""
-    times = np.fromiter(chain.from_iterable([trace.timings.values() for trace in run.traces]), np.float64)
+    if isinstance(run.traces, TraceTable):
+        times = np.array(list(run.traces.timings.values()))
+    else:
+        times = np.fromiter(chain.from_iterable([trace.timings.values() for trace in run.traces]), np.float64)
     if ((times >= 0) & (times < math.inf)).all():
         return
     for trace in run.traces:
@@ -248,6 +264,18 @@ def deepest_cutoff(measures: Iterable[str | Measure]) -> int:
     return max((math.ceil(Measure.parse(measure).cutoff or 0) for measure in measures), default=0)
 
 
+def looks_at_whole_lists(measure: str | Measure) -> bool:
+    """Return whether a measure has no cut-off, so that a list that was cut at k changes what it means.
+
+    >>> [name for name in ("AP", "AP@10", "Rprec", "TrueEmpty") if looks_at_whole_lists(name)]
+    ['AP', 'Rprec']
+    """
+    parsed = Measure.parse(measure)
+    row = parsed.definition
+    ranks = row.queries == "answerable" and row.higher_is_better is not None and not row.traced
+    return ranks and row.unjudged != "independent" and (parsed.cutoff is None or row.cutoff == "recall")
+
+
 def pass_rates(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
     """Return pass@k and pass^k over the repeats of a run, for all measures except those where lower is better."""
     rated = rated_measures(evaluation.scores)
@@ -265,9 +293,9 @@ def _record(options: Scoring) -> dict[str, object]:
     return {name: value for name, value in options.items() if name == "unit" or value != SCORING.get(name)}
 
 
-def _failed_by_variant(traces: Iterable[Trace]) -> dict[Variant, set[str]]:
+def _failed_by_variant(traces: Sequence[Trace]) -> dict[Variant, set[str]]:
     failed: dict[Variant, set[str]] = {}
-    for trace in traces:
+    for trace in select_detailed(traces):
         if trace.error:
             failed.setdefault((trace.paraphrase, trace.repeat), set()).add(trace.query)
     return failed
@@ -315,7 +343,9 @@ def _count_successes(
     return {query: (won[query], count) for query, count in asked.items()}
 
 
-def _traces_by_variant(traces: Sequence[Trace]) -> dict[Variant, dict[str, Trace]]:
+def _traces_by_variant(traces: Sequence[Trace]) -> Mapping[Variant, Mapping[str, Trace]]:
+    if isinstance(traces, TraceTable):
+        return {(0, 0): traces.by_query}
     first = {trace.query: trace for trace in traces if not trace.paraphrase and not trace.repeat}
     if first and len(first) == len(traces):  # everything was asked once
         return {(0, 0): first}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from karat.core import GoldenSet, Trace, shorten
 from karat.evaluation._evaluation import Evaluation
@@ -39,7 +39,7 @@ def describe_unknown_texts(evaluation: Evaluation) -> list[str]:
     return notes
 
 
-def describe_altered(golden: GoldenSet, traces: Iterable[Trace]) -> list[str]:
+def describe_altered(golden: GoldenSet, traces: Sequence[Trace]) -> list[str]:
     """Return a note if hits have texts that their documents do not have, with the first of the queries."""
     return _describe_altered(find_altered(golden, traces))
 

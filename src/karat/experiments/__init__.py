@@ -13,8 +13,10 @@ from karat.experiments._log import (
     split_verdict,
 )
 from karat.experiments._sweep import LATENCY, SweepResult, VariantOutcome, run_sweep, sweep_document
-from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, plan_document, read_sweep
+from karat.experiments._sweepfile import LIMIT, Sweep, Variant, label_keys, objective_name, plan_document, read_sweep
+from karat.experiments._sweepfolder import find_sweeps
 from karat.experiments._trend import Trend, read_trend, trend_document
+from karat.experiments._verdicts import undominated
 
 __all__ = [
     "LATENCY",
@@ -32,6 +34,8 @@ __all__ = [
     "append_log",
     "diff_experiments",
     "find_experiment",
+    "find_sweeps",
+    "label_keys",
     "log_path",
     "objective_name",
     "plan_document",
@@ -42,4 +46,5 @@ __all__ = [
     "split_verdict",
     "sweep_document",
     "trend_document",
+    "undominated",
 ]

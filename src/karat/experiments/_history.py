@@ -12,6 +12,7 @@ from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run
 from karat.golden import fingerprint
 from karat.projects import Project, require_complete
 from karat.projects.saved_runs import RunFile, name_file, read_saved_run
+from karat.runs import read_any_run, read_header
 
 Progress = Callable[[int, int], None]
 
@@ -94,7 +95,8 @@ class HistoryReader:
 
     def _add(self, file: RunFile) -> bool:
         """Read and score a run; return whether it has a question of the project's golden set."""
-        run, golden = read_saved_run(file), self._project.golden
+        golden = self._project.golden
+        run = read_saved_run(file) if _is_own(file) else read_any_run(file.path, golden)
         questions = frozenset((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
         texts = self._texts
         if questions and not any(query in texts and text in ("", texts[query]) for query, text in questions):
@@ -106,6 +108,11 @@ class HistoryReader:
         points = self._histories.setdefault(comparison_key(evaluation), [])
         points.append(Point(file=file, evaluation=evaluation.summary(), asked=questions))
         return True
+
+
+def _is_own(file: RunFile) -> bool:
+    """Whether a file is a run of karat, also an unfinished one; others are read as what another program wrote."""
+    return file.path.suffix == ".part" or not file.path.is_file() or read_header(file.path) is not None
 
 
 def _unscored(run: Run) -> Evaluation:

@@ -171,7 +171,7 @@ def _read_grid(value: Any, limit: int) -> tuple[Variant, ...]:
             raise InputError(f"[grid] {key} = {shorten(values)}", hint="write a list of the values to try")
         _require_distinct(map(_value_text, values), f"[grid] {key} has {{}} twice")
     _check_number(math.prod(map(len, grid.values())), limit)
-    labels = _labels([key for key, values in grid.items() if len(values) > 1] or list(grid))
+    labels = label_keys([key for key, values in grid.items() if len(values) > 1] or list(grid))
     return tuple(
         Variant(name=_name(changes, labels), changes=changes)
         for values in product(*grid.values())
@@ -200,7 +200,7 @@ def _variant(table: Mapping[str, Any]) -> Variant:
     for key in changes:
         _check_key(key)
     return Variant(
-        name=texts.get("name") or _name(changes, _labels(list(changes))),
+        name=texts.get("name") or _name(changes, label_keys(list(changes))),
         changes=changes,
         description=texts.get("description", ""),
     )
@@ -228,10 +228,10 @@ def _require_distinct(values: Iterable[str], message: str) -> None:
         seen.add(value)
 
 
-def _labels(keys: Sequence[str]) -> dict[str, str]:
+def label_keys(keys: Sequence[str]) -> dict[str, str]:
     """Return for each key its shortest ending that no other key has.
 
-    >>> _labels(["pipeline.chunk.size", "pipeline.depth", "pipeline.mmr.depth"])
+    >>> label_keys(["pipeline.chunk.size", "pipeline.depth", "pipeline.mmr.depth"])
     {'pipeline.chunk.size': 'size', 'pipeline.depth': 'pipeline.depth', 'pipeline.mmr.depth': 'mmr.depth'}
     """
     endings = {key: [key.split(".", start)[-1] for start in range(key.count("."), -1, -1)] for key in keys}

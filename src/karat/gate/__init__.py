@@ -7,7 +7,7 @@ from karat.gate._baseline import FIT, VERSION, Baseline, write_baseline, write_f
 from karat.gate._baseline_reader import is_baseline, read_baseline
 from karat.gate._caveats import find_caveats
 from karat.gate._check import Check
-from karat.gate._comparison import Comparison, Correction, align_changes, compare, compare_all, make_generator
+from karat.gate._comparison import Comparison, Correction, align_changes, compare, compare_all
 from karat.gate._corrected import correct_measures, describe_corrections, lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._growth import describe_growth, list_queries
@@ -60,7 +60,6 @@ __all__ = [
     "lacks_baseline_labels",
     "list_queries",
     "lower_is_better",
-    "make_generator",
     "named_policy",
     "pair_scores",
     "read_baseline",

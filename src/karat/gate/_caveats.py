@@ -7,8 +7,14 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 from typing import TYPE_CHECKING
 
-from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
-from karat.evaluation import UNANSWERED, Evaluation, describe_returned
+from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError, is_missing, select_detailed
+from karat.evaluation import (
+    UNANSWERED,
+    Evaluation,
+    describe_definitions,
+    describe_failed,
+    describe_returned,
+)
 from karat.gate._corrected import correct_measures, describe_corrections, find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
@@ -62,6 +68,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_undetectable(decision),
         *_find_loose_distances(decision),
         *_find_asked_less(decision),
+        *describe_definitions(decision.candidate, [rule.metric for rule in decision.policy.rules]),
     ]
 
 
@@ -126,7 +133,7 @@ def _find_false_answers(decision: Decision) -> Iterator[str]:
     wrong = candidate.false_answers - checked
     if not wrong or any(rule.metric.startswith(_OF_UNANSWERABLE) for rule in decision.policy.rules):
         return
-    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits, and no refusal"
+    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits instead of none"
     advice = f"and no rule checks them; {_advise_rule(candidate)}"
     if before is None or not before.lists:
         yield f"{text}, {advice}"
@@ -138,7 +145,7 @@ def _find_false_answers(decision: Decision) -> Iterator[str]:
 
 def _advise_rule(candidate: Evaluation) -> str:
     """Return what to add so that unanswerable questions are checked: a system that answers may refuse with hits."""
-    answers = any(trace.answer or trace.citations or trace.refused for trace in candidate.traces)
+    answers = any(trace.answer or trace.citations or trace.refused for trace in select_detailed(candidate.traces))
     name = "RightRefusal" if answers else "TrueEmpty"
     measured = name in candidate.scores.measures
     return f"add a rule on {name} to [gate]" if measured else f"add {name} to [eval] measures"
@@ -155,8 +162,8 @@ def _find_failures(decision: Decision) -> Iterator[str]:
     failures = decision.candidate.failures
     if failures:
         query, error = next(iter(failures.items()))
-        total = len(decision.candidate.queries)
-        yield f"{len(failures):,} of {total:,} queries failed and count as 0, such as {query}: {error}"
+        why = "" if is_missing(error) else f": {error}"
+        yield f"{describe_failed(decision.candidate)} and count as 0, such as {query}{why}"
     candidate = decision.candidate
     names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
     rightly = candidate.unanswerable | candidate.unjudged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from karat.core import Floats, UsageError, average, did_you_mean, shorten
+from karat.core import Floats, UsageError, average, did_you_mean, draw_interval, shorten, show_table
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.gate._names import name_run
 from karat.gate._pairing import Match, Pairs, lower_is_better, match_queries, scale_of
@@ -24,6 +23,7 @@ from karat.stats import (
     bootstrap,
     effect_size,
     holm,
+    make_generator,
     paired_t,
     permutation,
     westfall_young,
@@ -95,6 +95,25 @@ class Comparison:
     def gain(self) -> float:
         """How much better the candidate is; negative if it is worse, also for a measure where lower is better."""
         return -self.difference if lower_is_better(self.measure) else self.difference
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: both means, the difference with its interval, and how many queries changed."""
+        picture = "-"
+        if self.low is not None and self.high is not None:
+            picture = draw_interval(self.difference, self.low, self.high, max(abs(self.low), abs(self.high)))
+        p = "-" if self.p_corrected is None else f"{self.p_corrected:.4f}"
+        numbers = [f"{value:.4f}" for value in (self.baseline, self.candidate)]
+        row = [
+            self.measure,
+            *numbers,
+            f"{self.difference:+.4f}",
+            picture,
+            p,
+            f"{self.wins:,} / {self.ties:,} / {self.losses:,}",
+        ]
+        heads = ["measure", "baseline", "candidate", "difference", "95 % interval", "p", "better / same / worse"]
+        where = "" if self.segment is None else f", {self.segment[0]} {self.segment[1]}"
+        return show_table(f"{self.n:,} queries{where}", heads, [row])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data for JSON; a number that is not finite is None."""
@@ -306,9 +325,3 @@ def _compare_means(candidate: Evaluation, baseline: Evaluation, measure: str, se
     return Comparison(
         measure=measure, segment=segment, n=0, baseline=before, candidate=after, difference=after - before
     )
-
-
-def make_generator(seed: int, measure: str, segment: Segment | None = None) -> np.random.Generator:
-    """Return a random generator for a measure, so that adding a measure does not change the numbers of the others."""
-    digest = hashlib.sha256(f"{seed}\0{measure}\0{segment}".encode()).digest()
-    return np.random.default_rng(np.frombuffer(digest, np.uint32).tolist())

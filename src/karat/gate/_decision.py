@@ -9,10 +9,10 @@ from itertools import chain
 
 import numpy as np
 
-from karat.core import InputError, shorten
+from karat.core import InputError, shorten, show_table
 from karat.evaluation import Evaluation, find_other_judges, require_comparable, withhold_scores
 from karat.gate._check import Check
-from karat.gate._comparison import align_changes, make_generator
+from karat.gate._comparison import align_changes
 from karat.gate._corrected import Correction, correct_limit, correct_rule, decide_difference, hold_back
 from karat.gate._limits import (
     check_limits,
@@ -28,13 +28,14 @@ from karat.gate._limits import (
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
 from karat.gate._pairing import Pairs, pair_scores, pair_with_lost, scale_of
-from karat.gate._policy import Must, Policy, Rule, require_rules
+from karat.gate._policy import ELSEWHERE, Must, Policy, Rule, require_rules
 from karat.gate._unanswered import count_failures, count_refusals, find_lost
-from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict
+from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict, make_generator
 from karat.stats import decide as test_drops
 
 WORST = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 """The outcomes, the worst first. An error comes before a failure: what failed to run cannot be judged."""
+_NO_TRIAL = "no trial on live traffic is named, as 'karat gate RUN --trial FEATURE' does"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,18 @@ class Decision:
             Outcome.INCONCLUSIVE: 0 if self.policy.on_inconclusive == "pass" else 4,
         }
         return codes[self.outcome]
+
+    def __repr__(self) -> str:
+        """Return the outcome in one line: both runs, on which it is based, would fill screens."""
+        worst = sum(check.outcome is self.outcome for check in self.checks)
+        return f"<Decision: {self.outcome} by policy {self.policy.name}, {worst} of {len(self.checks)} checks>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the outcome, and every check with its reason."""
+        rows = [[check.outcome.value, check.name, check.kind.replace("_", " "), check.reason] for check in self.checks]
+        return show_table(
+            f"{self.outcome.value} by policy {self.policy.name}", ["outcome", "what", "rule", "why"], rows
+        )
 
     @property
     def failures(self) -> tuple[Check, ...]:
@@ -104,7 +117,8 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
         *_run_tests(count_refusals(candidate, baseline, whole=True), baseline, policy, seed, corrections),
     ]
     rules = {rule.name: rule for rule in policy.rules}
-    checks = [explain_missing(check, judges.get(check.metric, "")) for check in checks]
+    why = dict.fromkeys(ELSEWHERE, _NO_TRIAL) | judges
+    checks = [explain_missing(check, why.get(check.metric, "")) for check in checks]
     checks = [explain_untestable(check, rules.get(check.name), raw) for check in checks]
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
     checks = [note_silent(check, candidate, baseline, raw) for check in checks]

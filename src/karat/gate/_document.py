@@ -13,6 +13,8 @@ from karat.core import GoldenSet, Measure, average
 from karat.evaluation import (
     Evaluation,
     Segments,
+    describe_definitions,
+    describe_failed,
     describe_unknown_texts,
     find_other_judges,
     list_tables,
@@ -281,7 +283,7 @@ def _notes(
         for note in describe_growth(run, "run" if run.traces else "baseline"):
             yield f"{name}: {note}"
         if run.failures:
-            yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
+            yield f"{name}: {describe_failed(run)} and count as 0"
         compared = {test.measure for test in pair.measures}
         for measure, note in describe_refusals(run):
             if measure in compared:
@@ -289,6 +291,7 @@ def _notes(
         yield from (f"{name}: {note}" for note in describe_unknown_texts(run))
     if not (baseline.has_queries and candidate.has_queries):
         return
+    yield from describe_definitions(candidate, [test.measure for test in pair.measures])
     names = name_run(pair.candidate), name_run(pair.baseline)
     for measure, why in find_other_judges(candidate, baseline, names).items():
         yield f"{measure} is not compared: {why}"

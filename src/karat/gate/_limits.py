@@ -48,6 +48,8 @@ def read_number(
         return _measure_scored(evaluation, rule.scored)
     if rule.metric in DISTANCES:
         return _measure_distance(evaluation, rule.metric, queries)
+    if rule.metric in evaluation.elsewhere:
+        return evaluation.elsewhere[rule.metric]
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
 
 

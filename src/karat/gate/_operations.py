@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from karat.core import UsageError, did_you_mean, format_ms, shorten
+from karat.core import UsageError, did_you_mean, format_ms, is_missing, shorten
 from karat.evaluation import Evaluation, Segment
 from karat.stats import Outcome
 
@@ -125,11 +125,13 @@ def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
     total, failed = len(candidate.queries), len(candidate.failures.keys() & candidate.query_set)
     allowed = allow(share, total)
     wrong = failed > allowed or failed == total
-    reason = f"{count_of(failed, total)} failed"
+    errors = [candidate.failures[query] for query in candidate.queries if query in candidate.failures]
+    missing = bool(errors) and all(map(is_missing, errors))
+    reason = f"{count_of(failed, total)} {'not in the run' if missing else 'failed'}"
     if wrong:
-        errors = (candidate.failures[query] for query in candidate.queries if query in candidate.failures)
         most = min(allowed, total - 1)  # a run in which every query failed is never good enough
-        reason += f" or timed out, and {f'at most {most:,}' if most else 'none'} may: {next(errors)}"
+        limit = f"at most {most:,}" if most else "none"
+        reason += f", and {limit} may be missing" if missing else f" or timed out, and {limit} may: {errors[0]}"
     return Operation(
         metric="failed", kind="failed", outcome=Outcome.ERROR if wrong else Outcome.PASS, reason=reason,
         current=failed, limit=allowed, n=total,
@@ -266,7 +268,8 @@ def _inspect_latency(candidate: Evaluation, baseline: Evaluation, operations: Op
         )  # fmt: skip
         return
     slow = now > factor * then and now > LEAST_MS
-    machines = f"; {_compare_machines(candidate, baseline)}" if slow else ""
+    limit = f"may be {factor:g} times as long, and {LEAST_MS:g} ms in any case (latency in [gate.operations])"
+    machines = f"; it {limit}; {_compare_machines(candidate, baseline)}" if slow else ""
     yield Operation(
         metric="latency.p95", kind="slow", outcome=Outcome.FAIL if slow else Outcome.PASS,
         reason=f"{name} is {_compare_times(now, then, name)}{machines}", current=now, baseline=then, limit=factor,

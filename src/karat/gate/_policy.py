@@ -22,7 +22,7 @@ DISTANCES: Mapping[str, float] = {"delta_s.median": 0.5, "delta_s.p90": 0.9, "de
 CITED = "CiteDeltaS"
 """The measure whose quantiles these are."""
 ELSEWHERE = ("sequential_test",)
-"""Numbers that online trials compute. A rule on one fails if the run does not have it."""
+"""Numbers that online trials compute, which an evaluation has :attr:`Evaluation.elsewhere`; otherwise a rule fails."""
 MUST_SHOW = re.compile(r"must_show@([1-9]\d{0,5})")
 """The share of the queries with must-show documents that have all of them in the first k."""
 _DROPS = ("max_drop_abs", "max_drop_rel")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from karat.core import open_lazily
 from karat.online._asked import Asked
 from karat.online._emitting import Emit, current_trace, emitting
+from karat.online._homes import IDLE_SECONDS, name_session
 from karat.online._ingest import Ingested, ingest
 from karat.online._log import Log
 from karat.online._opening import open  # noqa: A004 (karat.online.open reads as it should)
+from karat.online._paths import has_log
 from karat.online._privacy import Redaction
 from karat.online._records import (
     EVENT_KINDS,
@@ -33,16 +35,20 @@ from karat.online._totals import Totals
 if TYPE_CHECKING:
     from karat.online._acknowledging import acknowledge_drops
     from karat.online._exchange import export_log, import_ubi
+    from karat.online._export_folder import ExportFiles, find_files, is_export
     from karat.online._follow import follow
     from karat.online._forget import forget
     from karat.online._health import check_health
     from karat.online._keeping import check_store, copy_store, migrate_store
     from karat.online._middleware import LogMiddleware
+    from karat.online._parquet import HIT_TYPE
     from karat.online._retention import Retention, expire
     from karat.online._runs import RunKind, record_report, record_run
 
 __all__ = [
     "EVENT_KINDS",
+    "HIT_TYPE",
+    "IDLE_SECONDS",
     "IMPRESSION",
     "READ_AFTER_SEARCH",
     "REFERENCE",
@@ -53,6 +59,7 @@ __all__ = [
     "VALIDATE_USEFUL",
     "Asked",
     "Emit",
+    "ExportFiles",
     "Ingested",
     "Log",
     "LogMiddleware",
@@ -74,11 +81,15 @@ __all__ = [
     "emitting",
     "expire",
     "export_log",
+    "find_files",
     "follow",
     "forget",
+    "has_log",
     "import_ubi",
     "ingest",
+    "is_export",
     "migrate_store",
+    "name_session",
     "open",
     "read_log",
     "record_report",
@@ -89,11 +100,13 @@ __all__ = [
 _HOME = {
     "acknowledge_drops": "_acknowledging",
     **dict.fromkeys(("export_log", "import_ubi"), "_exchange"),
+    **dict.fromkeys(("ExportFiles", "find_files", "is_export"), "_export_folder"),
     "follow": "_follow",
     "forget": "_forget",
     "check_health": "_health",
     **dict.fromkeys(("check_store", "copy_store", "migrate_store"), "_keeping"),
     "LogMiddleware": "_middleware",
+    "HIT_TYPE": "_parquet",
     **dict.fromkeys(("Retention", "expire"), "_retention"),
     **dict.fromkeys(("RunKind", "record_report", "record_run"), "_runs"),
 }

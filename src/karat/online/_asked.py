@@ -7,18 +7,22 @@ from time import perf_counter, time
 from types import TracebackType
 from typing import Any, Protocol
 
-from msgspec import Struct
-
 from karat.core import Answer
-from karat.online._drafts import Draft, QueryDraft, take_channels, take_hits
+from karat.online._drafts import QueryDraft, take_channels, take_hits
 from karat.online._hit_rows import are_plain, to_ids
+
+_PLACES = {name: place for place, name in enumerate(("tag", *QueryDraft.__struct_fields__))}
+TIME, TEXT, SESSION, USER = (_PLACES[name] for name in ("time", "text", "session", "user"))
+HITS, CHANNELS, STAGES, WEIGHTS = (_PLACES[name] for name in ("hits", "channels", "stages", "weights"))
+ANSWER, CITATIONS, ERROR, LATENCY = (_PLACES[name] for name in ("answer", "citations", "error", "latency"))
+QUALITY, ATTRIBUTES, COUNT = (_PLACES[name] for name in ("quality", "attributes", "count"))
 
 
 class Sink(Protocol):
-    """What a query is written to: a log."""
+    """What a query is written to."""
 
-    def write(self, draft: Draft, *, plain: bool = False) -> None:
-        """Write a record. ``plain`` says that its hits and channels have short ids only."""
+    def write_query(self, asked: Asked) -> None:
+        """Write the record of a query that is over."""
         ...
 
     def warn(self, what: str, error: Exception) -> None:
@@ -26,18 +30,26 @@ class Sink(Protocol):
         ...
 
 
-class Asked(Struct, eq=False):  # a Struct is made without a call of Python's
-    """A query of ``with log.query(...) as q``, or ``async with``. No method of it raises."""
+class Asked:
+    """A query of ``with log.query(...) as q``, or ``async with``. No method of it raises.
+
+    :meth:`karat.online.Log.query` makes it and sets every field: there is no ``__init__``, for which a user would wait.
+    """
+
+    __slots__ = ("_plain", "_record", "_sink", "_start", "_usual", "id", "logged")
 
     id: str
     """The id that feedback names."""
     logged: bool
     """Whether it is in the sample."""
-    _log: Sink
-    _draft: QueryDraft
-    _start: float = 0.0
-    _plain: bool = False
+    _record: list[Any]
+    """What a :class:`QueryDraft` has, with its tag: the list that is encoded, so that it is built only once."""
+    _plain: bool
     """Whether hits and channels have short ids only, and need not be looked at again."""
+    _usual: bool
+    """Whether its labels are known, and it has no field that few queries have."""
+    _sink: Sink
+    _start: float
 
     def __repr__(self) -> str:
         return f"Asked({self.id!r})"  # nothing that was asked
@@ -60,47 +72,54 @@ class Asked(Struct, eq=False):  # a Struct is made without a call of Python's
         if not self.logged:
             return
         try:
-            draft, kind = self._draft, type(hits)
+            kind = type(hits)
             plain = (kind is list or kind is tuple) and are_plain(hits)
-            draft.hits = hits = tuple(hits) if plain else take_hits(hits)  # the host may change its list
-            draft.count = len(hits) if count is None else count
+            record = self._record
+            record[HITS] = hits = tuple(hits) if plain else take_hits(hits)  # the host may change its list
+            record[COUNT] = len(hits) if count is None else count
             if channels is not None:
-                draft.channels, short = take_channels(channels)
-                plain = plain and short
-            self._plain = plain and (channels is not None or not draft.channels)  # those of a call before stay
+                record[CHANNELS], short = take_channels(channels)
+                self._plain = plain and short
+            else:
+                self._plain = plain and not record[CHANNELS]  # those of a call before stay
             if stages is not None:
-                draft.stages = dict(stages)
+                record[STAGES] = stages.copy() if type(stages) is dict else dict(stages)
             if weights is not None:
-                draft.weights = dict(weights)
+                record[WEIGHTS] = weights.copy() if type(weights) is dict else dict(weights)
             if quality is not None:
-                draft.quality = quality
+                self._set(QUALITY, quality)
         except Exception as error:
-            self._log.warn("what came back", error)
+            self._plain = False
+            self._sink.warn("what came back", error)
+
+    def _set(self, place: int, value: Any) -> None:
+        """Set a field that few queries have."""
+        self._record[place], self._usual = value, False
 
     def answer(self, text: str, citations: Any = ()) -> None:
         """Record the text that was generated, and the ids that it cites."""
         try:
-            self._draft.answer = text
-            self._draft.citations = to_ids(citations)
+            self._set(ANSWER, text)
+            self._set(CITATIONS, to_ids(citations))
         except Exception as error:
-            self._log.warn("the answer", error)
+            self._sink.warn("the answer", error)
 
     def fail(self, error: object) -> None:
         """Record that the query failed, and why."""
         try:
             name = f"{type(error).__name__}: " if isinstance(error, BaseException) else ""
-            self._draft.error = f"{name}{error}" or "failed"
+            self._set(ERROR, f"{name}{error}" or "failed")
         except Exception as problem:
-            self._draft.error = "failed"
-            self._log.warn("the error", problem)
+            self._set(ERROR, "failed")
+            self._sink.warn("the error", problem)
 
     def note(self, **attributes: Any) -> None:
         """Record anything else, as JSON values."""
-        self._draft.attributes = {**(self._draft.attributes or {}), **attributes}
+        self._set(ATTRIBUTES, {**(self._record[ATTRIBUTES] or {}), **attributes})
 
     def begin(self) -> None:
         """Start the clock; ``with`` does it."""
-        self._draft.time = time()
+        self._record[TIME] = time()
         self._start = perf_counter()
 
     def finish(self, *, time: float | None = None, latency: float | None = None) -> None:
@@ -108,12 +127,12 @@ class Asked(Struct, eq=False):  # a Struct is made without a call of Python's
         if not self.logged:
             return
         if time is not None:
-            self._draft.time = time
-        self._draft.latency = (perf_counter() - self._start) * 1000 if self._start and latency is None else latency
-        self._log.write(self._draft, plain=self._plain)
+            self._record[TIME] = time
+        measured = self._start and latency is None
+        self._record[LATENCY] = (perf_counter() - self._start) * 1000 if measured else latency
+        self._sink.write_query(self)
 
     def __enter__(self) -> Asked:
-        self._draft.time = time()  # as begin() does
         self._start = perf_counter()
         return self
 
@@ -121,8 +140,8 @@ class Asked(Struct, eq=False):  # a Struct is made without a call of Python's
         if error is not None:
             self.fail(error)
         if self.logged:  # as finish() does
-            self._draft.latency = (perf_counter() - self._start) * 1000
-            self._log.write(self._draft, plain=self._plain)
+            self._record[LATENCY] = (perf_counter() - self._start) * 1000
+            self._sink.write_query(self)
 
     async def __aenter__(self) -> Asked:
         return self.__enter__()

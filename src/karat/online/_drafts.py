@@ -113,7 +113,8 @@ def take_channels(values: Any) -> tuple[Any, bool]:
     if type(values) is dict:
         copies = {}
         for name, ids in values.items():
-            if type(name) is not str or (type(ids) is not list and type(ids) is not tuple) or not are_ids(ids):
+            kind = type(ids)
+            if type(name) is not str or (kind is not list and kind is not tuple) or not are_ids(ids):
                 break
             copies[name] = ids[:]
         else:

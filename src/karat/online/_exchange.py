@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,22 @@ import msgspec
 
 from karat.core import InputError, UsageError
 from karat.files import parse_json_lines, read_bytes, refuse_input, replace_file
+from karat.online._drafts import replace_halves
 from karat.online._export_folder import read_export, write_contents
+from karat.online._homes import name_session
 from karat.online._paths import find_paths
 from karat.online._privacy import Redaction, find_key, make_redaction, note_key, read_key
-from karat.online._records import LoggedEvent, LoggedQuery
+from karat.online._records import LoggedEvent, LoggedQuery, Record
 from karat.online._stored import LogReader, event_row, query_row, read_log
 from karat.online._times import format_day
 from karat.online._ubi import Row, event_to_ubi, find_violations, query_to_ubi, read_row
 from karat.online._ubi_privacy import RowPrivacy
 from karat.schema import OnlineExport, OnlineImport
-from karat.store import open_store
+from karat.store import Store, open_store
 
 FORMATS = ("ubi", "parquet")
-_ROWS = 100_000  # of a Parquet file, and of one transaction
+_ROWS = 100_000  # of a Parquet file
+_RECORDS = 5_000  # of a folder that are read before they are added
 _encode = msgspec.json.Encoder().encode
 
 
@@ -46,7 +49,8 @@ def import_ubi(
     among the files is one that :func:`export_log` wrote, of either format: its records stay as they are.
     """
     folders = [Path(file) for file in files if Path(file).is_dir()]
-    exported = [record for folder in folders for record in read_export(folder)]
+    for folder in folders:
+        deque(read_export(folder), maxlen=0)  # what is not whole is refused before anything is written
     inputs = [(os.fspath(file), read_bytes(file)) for file in files if not Path(file).is_dir()]
     paths, redaction = find_paths(path), None if redact is False else make_redaction(redact)
     keep = keep_ids or not inputs
@@ -54,14 +58,23 @@ def import_ubi(
         _read_rows(inputs, RowPrivacy(redaction, secrets.token_bytes()))  # what is refused leaves no key behind
     hash_key = None if keep else find_key(paths.key, key)
     queries, events = _read_rows(inputs, RowPrivacy(redaction, hash_key))
-    queries += [query_row(record) for record in exported if isinstance(record, LoggedQuery)]
-    events += [event_row(record) for record in exported if isinstance(record, LoggedEvent)]
     if hash_key is not None:
         note_key(paths.key_checks, hash_key)
     with open_store(path, write=True) as store, store.transaction():
-        new_queries, new_events = store.add_queries(queries), store.add_events(events)
-    repeated = len(queries) + len(events) - new_queries - new_events
-    return OnlineImport(queries=new_queries, events=new_events, repeated=repeated)
+        new = Counter(queries=store.add_queries(queries), events=store.add_events(events))
+        repeated = len(queries) + len(events) - new.total()
+        for records in _batches(record for folder in folders for record in read_export(folder)):
+            added = _add_records(store, records)
+            new += added
+            repeated += len(records) - added.total()
+    return OnlineImport(queries=new["queries"], events=new["events"], repeated=repeated)
+
+
+def _add_records(store: Store, records: Sequence[Record]) -> Counter[str]:
+    """Add records to a store, and return how many are new."""
+    queries = [query_row(record) for record in records if isinstance(record, LoggedQuery)]
+    events = [event_row(record) for record in records if isinstance(record, LoggedEvent)]
+    return Counter(queries=store.add_queries(queries), events=store.add_events(events))
 
 
 def _read_rows(inputs: Iterable[tuple[str, bytes]], privacy: RowPrivacy) -> tuple[list[Any], list[Any]]:
@@ -69,8 +82,9 @@ def _read_rows(inputs: Iterable[tuple[str, bytes]], privacy: RowPrivacy) -> tupl
     queries, events = list[Any](), list[Any]()
     seen: Counter[str] = Counter()
     for name, data in inputs:
+        has_halves = b"\\ud" in data.lower()  # half of a surrogate pair, which no store holds, is always escaped
         for line, value in parse_json_lines(data, name):
-            record = read_row(value, name, line, privacy.hide)
+            record = read_row(replace_halves(value) if has_halves else value, name, line, privacy.hide)
             if isinstance(record, LoggedQuery):
                 queries.append(query_row(record))
                 continue
@@ -142,25 +156,26 @@ class _Writing:
 
     def write_parquet(self, reader: LogReader, since: float | None, until: float | None) -> None:
         """Write files such as ``queries/date=2026-11-17/0000.parquet``."""
-        self._write_days("queries", reader.queries(since, until))
-        self._write_days("events", reader.events(since, until))
+        self._write_days("queries", ((query, name_session(query)) for query in reader.queries(since, until)))
+        self._write_days("events", reader.homes(since, until))
 
-    def _write_days(self, name: str, records: Iterable[LoggedQuery] | Iterable[LoggedEvent]) -> None:
+    def _write_days(self, name: str, records: Iterable[tuple[Record, str]]) -> None:
         from karat.online._parquet import write_rows
 
-        for day, group in _by_day(records):
-            for number, rows in enumerate(_batches(group)):
+        for day, group in groupby(records, key=lambda pair: format_day(pair[0].time)):
+            pairs = iter(group)
+            for number, first in enumerate(pairs):
                 file = Path(name) / f"date={day}" / f"{number:04}.parquet"
                 (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
-                write_rows(self.folder / file, rows)
                 self.files.append(file.as_posix())
-                self.counts[name] += len(rows)
+                write_rows(self.folder / file, self._count(name, chain([first], islice(pairs, _ROWS - 1))))
+
+    def _count(self, name: str, records: Iterable[tuple[Record, str]]) -> Iterator[tuple[Record, str]]:
+        for pair in records:
+            self.counts[name] += 1
+            yield pair
 
 
-def _by_day(records: Iterable[Any]) -> Iterator[tuple[str, Iterator[Any]]]:
-    return groupby(records, key=lambda record: format_day(record.time))
-
-
-def _batches(records: Iterator[Any]) -> Iterator[list[Any]]:
-    while rows := list(islice(records, _ROWS)):
+def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
+    while rows := list(islice(records, _RECORDS)):
         yield rows

@@ -11,6 +11,7 @@ import itertools
 import logging
 import os
 import re
+import secrets
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from os import getpid
 from pathlib import Path
 from zlib import crc32
 
+from karat.online._marks import mark_process
 from karat.online._segment import (
     HEADER,
     LARGEST,
@@ -34,9 +36,7 @@ from karat.online._segment import (
     sync_folder,
 )
 
-SEGMENT_BYTES = 4 << 20
-LEAST_SEGMENT = 2 * HEADER
-SYNC_SECONDS = 1.0
+SEGMENT_BYTES, LEAST_SEGMENT, SYNC_SECONDS = 4 << 20, 2 * HEADER, 1.0
 _RETRY = 1.0  # seconds between two attempts to make a segment, so that a full disk does not slow the host
 _logger = logging.getLogger("karat.online")
 _open: weakref.WeakSet[Journal] = weakref.WeakSet()
@@ -57,7 +57,9 @@ class Journal:
     """
 
     def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, sync: float = SYNC_SECONDS) -> None:
-        self._folder, self._bytes, self._sync = folder, max(segment_bytes, LEAST_SEGMENT), sync
+        self._folder, self._bytes = folder, max(segment_bytes, LEAST_SEGMENT)
+        self.interval = sync  # seconds between two syncs
+        self._host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
         self._largest = min(LARGEST, self._bytes - HEADER - 64)
         self.dropped: dict[str, int] = {}
         """How many records were dropped in this process, by reason."""
@@ -73,18 +75,32 @@ class Journal:
         self._spare: Segment | None = None
         self._pending: dict[str, int] = {}
         self._late: deque[bytes] = deque()
-        self._busy, self._retry_at = False, 0.0
+        self._busy, self._rotated, self._retry_at = False, False, 0.0
         self._wake, self._thread = threading.Event(), None
-        self._retired: deque[int] = deque()  # segments that are full and perhaps not on the disk yet
+        self._retired = deque[int]()  # segments that are full and perhaps not on the disk yet
         self._placed: Segment | None = None
         self._told: set[str] = set()
+        self._token, self._counter = f"-{secrets.token_hex(8)}", itertools.count(1 << 32)
+        self._second, self._next_second = f"{0:014x}-", 0
+        self._mark = mark_process()
 
     _thread: threading.Thread | None
+
+    def new_id(self, seconds: float) -> str:
+        """Return a unique id of a time, in order after all before it in this process, even if the clock goes backwards.
+
+        It has 14 digits of microseconds, of the last second that began, 8 of a number, and 16 of the process.
+        """
+        if not self._mark[0]:  # a fork that Python was not told of
+            self.leave()
+        if seconds >= self._next_second:
+            self._second, self._next_second = f"{int(seconds) * 1_000_000:014x}-", int(seconds) + 1
+        return self._second + hex(next(self._counter))[-8:] + self._token
 
     def append(self, payload: bytes) -> bool:
         """Write a record; return whether it was accepted. If not it was counted. Nothing is ever raised."""
         try:
-            if self._pid != getpid():  # a fork that Python was not told of
+            if not self._mark[0]:  # as in new_id
                 self.leave()
             length = len(payload)
             crc = crc32(payload) if length <= PIECE else checksum(payload)
@@ -124,10 +140,18 @@ class Journal:
         if len(payload) > self._largest:
             self.drop("too_large")
             return False
-        if self._segment is not None and self._segment.put(payload, crc):
+        if self._segment is not None and self._put(self._segment, payload, crc):
             return True
         segment = self._rotate()
-        return segment is not None and segment.put(payload, crc)
+        return segment is not None and self._put(segment, payload, crc)
+
+    def _put(self, segment: Segment, payload: bytes, crc: int) -> bool:
+        """Write a record if there is room for it, whether the memory is prepared or not."""
+        if segment.put(payload, crc):
+            return True
+        if segment.extend():
+            self._wake.set()  # so that memory for what comes next is prepared
+        return segment.put(payload, crc)
 
     def drop(self, reason: str, error: Exception | None = None, *, records: int = 1) -> None:
         """Count records that are not written, and say so once for each reason."""
@@ -159,6 +183,7 @@ class Journal:
             with suppress(OSError):  # no descriptor is free: syncing is left to the kernel
                 self._retired.append(os.dup(before.descriptor))
             self._finish_segment(before, counts)
+            self._rotated = True
             self._wake.set()  # for the next spare: a process that fills one segment will fill another
         segment.set_counts(self._pending)
         if self._thread is None:
@@ -211,17 +236,18 @@ class Journal:
         self._tell_removed("was written again; what was full before it and not ingested is lost", segment)
         return rescued
 
-    def _tell_removed(self, what: str, segment: Segment, error: Exception | None = None) -> None:
+    def _tell_removed(self, what: str, segment: Segment, error: object = "") -> None:
         if what not in self._told:
             self._told.add(what)
-            reason = f": {error}" if error is not None else ""
-            _logger.warning("%s was removed under a running host, and %s%s", segment.path, what, reason)
+            _logger.warning("%s was removed under a running host, and %s %s", segment.path, what, error)
 
     def _make(self) -> Segment:
+        """Return a new segment, with few calls of the kernel: after each, a thread waits for the interpreter lock."""
+        path = self._folder / f"{self._host}-{self._pid}-{self._start}-{next(self._numbers):06}{SUFFIX}"
+        with suppress(FileNotFoundError):
+            return Segment(path, self._bytes)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
-        name = f"{host}-{self._pid}-{self._start}-{next(self._numbers):06}{SUFFIX}"
-        return Segment(self._folder / name, self._bytes)
+        return Segment(path, self._bytes)
 
     def keep(self) -> None:
         """Sync what was written, and have memory ready for what comes next before it is needed."""
@@ -240,9 +266,19 @@ class Journal:
             if segment is not self._placed:  # its name has to survive, too
                 sync_folder(self._folder)
                 self._placed = segment
-            segment.prepare()
+            segment.prepare(synced=True)
             if segment.end > segment.last // 2:
-                self.make_spare()
+                self.make_spare(soon=False)
+
+    def prepare(self) -> None:
+        """Have memory ready for what comes next, because the host asks for it."""
+        segment = self._segment
+        if segment is not None and segment.limit == segment.last:
+            with suppress(ValueError):  # it is full, and closed
+                segment.prepare(synced=False)
+        if self._rotated:
+            self._rotated = False
+            self.make_spare(soon=True)
 
     def sync_retired(self) -> None:
         """Sync segments that are full: what is in them is as old as the last rotation."""
@@ -254,13 +290,14 @@ class Journal:
                 os.close(descriptor)
             sync_folder(self._folder)
 
-    def make_spare(self) -> None:
-        """Make the segment that comes next, unless there is one."""
+    def make_spare(self, *, soon: bool) -> None:
+        """Make the segment that comes next, unless there is one. ``soon`` says that a busy host will fill all of it."""
         with self._spare_lock:
             if self._spare is None and not self._closed:
                 spare = self._make()
                 with suppress(OSError):  # it is as good without, only slower
                     spare.fill()
+                    spare.prepare(synced=False, whole=soon)
                 self._spare = spare
 
     def _replace(self, segment: Segment) -> None:
@@ -269,11 +306,6 @@ class Journal:
             if self._segment is segment and (rescued := self._rescue(segment, self._pending)) is not None:
                 self._segment = rescued
                 segment.close(finished=False)
-
-    @property
-    def interval(self) -> float:
-        """Seconds between two syncs."""
-        return self._sync
 
     @property
     def closed(self) -> bool:
@@ -326,18 +358,18 @@ class Journal:
 
 def _keep(reference: weakref.ref[Journal], wake: threading.Event) -> None:
     """Keep the journal in the background, until it is closed or nobody has it any more."""
-    rotated = False
+    due = 0.0
     while (journal := reference()) is not None and not journal.closed:
-        interval = journal.interval
         with suppress(OSError, ValueError):
-            if rotated:
-                journal.make_spare()
-            else:
+            if time.monotonic() >= due:
+                due = time.monotonic() + journal.interval
                 journal.keep()
+            else:
+                journal.prepare()
         with suppress(OSError, ValueError):
             journal.sync_retired()
         del journal
-        rotated = wake.wait(interval)
+        wake.wait(max(0.0, due - time.monotonic()))
         wake.clear()
 
 

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import itertools
-import logging
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from os import getpid
 from pathlib import Path
-from struct import Struct
 from time import time, time_ns
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from msgspec.structs import replace
-
 from karat.online._asked import Asked, find_text, take_result
-from karat.online._drafts import Draft, EventDraft, QueryDraft, encode_draft, replace_halves
+from karat.online._drafts import Draft, EventDraft
 from karat.online._follow import Ingester
 from karat.online._hit_rows import to_text
 from karat.online._journal import Journal
-from karat.online._names import Names
 from karat.online._paths import Paths
-from karat.online._plain import Room, TooLarge
-from karat.online._privacy import (
-    Redaction,
-    make_hasher,
-    make_sampler,
-)
-from karat.online._segment import LARGEST
-from karat.online._shadow_records import MirroredAnswer, ShadowDraft
+from karat.online._privacy import Redaction, make_sampler
+from karat.online._writing import Writer
 
 if TYPE_CHECKING:
     from karat.config import TelemetryConfig
@@ -42,9 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _NOT_LOGGED = "~"
 """The end of the id of a query that is not in the sample: feedback that names it is not logged either."""
-_logger = logging.getLogger("karat.online")
 _session: ContextVar[tuple[Any, Any]] = ContextVar("karat.online.session", default=(None, None))
-_pack_id = Struct(">QI").pack
 _RESULTS = ("channels", "stages", "weights", "quality", "count")
 
 
@@ -71,16 +55,10 @@ class Log:
         rate: float,
         origin: Origin,
     ) -> None:
-        self._paths, self._journal, self._redact = paths, journal, redact
-        self._redact_text = None if redact is None else redact.function
-        self._hash_session: Callable[[str], str] = to_text if key is None else make_hasher(key, "session")
-        self._hash_user: Callable[[str], str] = to_text if key is None else make_hasher(key, "user")
-        self._names = Names(redact, key)
-        self._rate, self._weight, self._choose, self._system = rate, 1 / rate, make_sampler(rate), origin.system
-        self._build, self._index, self._normaliser = origin.build, origin.index, origin.normaliser
-        self._token, self._numbers, self._last = _make_token(), itertools.count(), 0
-        self._pid = getpid()
-        self._warned: set[str] = set()
+        names = origin.system, origin.build, origin.index, origin.normaliser
+        self._paths, self._journal, self._writer = paths, journal, Writer(journal, redact, key, 1 / rate, names)
+        self._rate, self._weight, self._choose = rate, 1 / rate, make_sampler(rate)
+        self._blanks, self._new_id = self._writer.blanks, journal.new_id
         self._ingester: Ingester | None = None
 
     @property
@@ -119,29 +97,31 @@ class Log:
         if session is None or user is None:
             around = _session.get()
             session, user = (around[0] if session is None else session), (around[1] if user is None else user)
-        name = self.new_id()
-        logged = self._rate >= 1 or self._is_chosen(session, name)
-        if not logged:
-            name += _NOT_LOGGED
-        draft = QueryDraft(
-            name,
-            time(),
-            text,
-            session,
-            user,
-            intent,
-            mode,
-            tool,
-            system=self._system if system is None else system,
-            weight=self._weight,
-            trace=trace,
-            attributes=attributes or None,
-            build=self._build if build is None else build,
-            index=self._index if index is None else index,
-            normaliser=self._normaliser if normaliser is None else normaliser,
-            flags=flags,
-        )
-        return Asked(name, logged, self, draft)
+        blank = None
+        if (
+            system is build is index is normaliser is flags is None
+            and not attributes
+            and type(trace) is str
+            and not trace
+        ):
+            try:
+                blank = self._blanks.get((intent, mode, tool))
+            except Exception:  # a label that has no hash
+                blank = None
+        asked = Asked()
+        moment = time()
+        asked.id = name = self._new_id(moment)
+        asked._usual, asked._plain, asked._start, asked._sink, asked.logged = True, True, 0.0, self._writer, True
+        if blank is None:
+            rest = {"trace": trace, "flags": flags, "attributes": attributes or None}
+            asked._record = self._writer.make_record(intent, mode, tool, (system, build, index, normaliser), rest)
+            asked._usual = False
+        else:
+            asked._record = blank.copy()
+        asked._record[1:6] = name, moment, text, session, user
+        if self._rate < 1 and not self._is_chosen(session, name):
+            asked.id, asked.logged = name + _NOT_LOGGED, False
+        return asked
 
     def record(
         self, text: str, hits: Any = None, *, answer: Any = None, citations: Any = (), error: Any = "", **fields: Any
@@ -250,34 +230,13 @@ class Log:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, draft: Draft, *, plain: bool = False) -> None:
-        """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted.
-
-        ``plain`` says that hits and channels have short ids only.
-        """
-        try:
-            self._hide(draft, plain)
-            try:
-                payload = encode_draft(draft)
-            except UnicodeEncodeError:  # half of a surrogate pair somewhere
-                payload = encode_draft(replace_halves(draft))
-        except TooLarge:
-            self._journal.drop("too_large")
-            return
-        except Exception as error:
-            self._journal.drop("encode", error)
-            return
-        self._journal.append(payload)
+    def write(self, draft: Draft) -> None:
+        """Write a record: redacted, with hashes for ids. What cannot be encoded is dropped and counted."""
+        self._writer.write(draft)
 
     def new_id(self) -> str:
         """Return a unique id, in order after all before it in this process, even if the clock goes backwards."""
-        if self._pid != getpid():
-            self._pid, self._token, self._numbers = getpid(), _make_token(), itertools.count()
-        now = time_ns() // 1000
-        if now < self._last:
-            now = self._last
-        self._last = now
-        return _pack_id(now, next(self._numbers) & 0xFFFFFFFF)[1:].hex("-", -7) + self._token  # 14 digits, and 8
+        return self._journal.new_id(time())
 
     def around(self) -> tuple[Any, Any]:
         """Return the session and the user of the block around; None where there is none."""
@@ -285,59 +244,13 @@ class Log:
 
     def warn(self, what: str, error: Exception) -> None:
         """Warn once, in the host's log, of something that was recorded and could not be understood."""
-        if what not in self._warned:
-            self._warned.add(what)
-            _logger.warning("%s of a query cannot be recorded: %s", what, error)
-
-    def _hide(self, draft: Draft, plain: bool) -> None:
-        """Take out of a draft what must not be written."""
-        session, user = draft.session, draft.user
-        if session is not None and (name := session if type(session) is str else to_text(session)):
-            draft.session = self._hash_session(name)
-        if user is not None and (name := user if type(user) is str else to_text(user)):
-            draft.user = self._hash_user(name)
-        self._names.hide(draft, plain=plain)
-        if type(draft) is not QueryDraft:
-            room = Room(LARGEST)
-            if type(draft) is ShadowDraft:
-                draft.text = _redact(self._redact, draft.text, room)
-                if draft.error:
-                    draft.error = _redact(self._redact, draft.error, room)
-                if any(draft.answers):
-                    control, treatment = draft.answers
-                    draft.answers = self._hide_answer(control, room), self._hide_answer(treatment, room)
-            if draft.attributes and self._redact is not None:
-                draft.attributes = self._redact.clean(draft.attributes, room)
-            return
-        text = draft.text
-        if type(text) is not str or len(text) > LARGEST or draft.answer is not None or draft.error or draft.attributes:
-            self._hide_texts(draft)
-        elif self._redact_text is not None:  # as nearly always: a text and nothing else
-            draft.text = self._redact_text(text)
-
-    def _hide_answer(self, answer: MirroredAnswer | None, room: Room) -> MirroredAnswer | None:
-        return None if answer is None else replace(answer, text=_redact(self._redact, answer.text, room))
-
-    def _hide_texts(self, draft: QueryDraft) -> None:
-        redact, room = self._redact, Room(LARGEST)
-        draft.text = _redact(redact, draft.text, room)
-        if draft.error:
-            draft.error = _redact(redact, draft.error, room)
-        if draft.answer is not None:
-            draft.answer = _redact(redact, draft.answer, room)
-        if redact is not None and draft.attributes:
-            draft.attributes = redact.clean(draft.attributes, room)
+        self._writer.warn(what, error)
 
     def _is_chosen(self, session: Any, id: str, query: str = "") -> bool:
         """Return whether a record is in the sample: whole sessions are, with their feedback."""
         if query:
             return not query.endswith(_NOT_LOGGED)
         return self._choose(_to_text_or_none(session) or id)
-
-
-def _make_token() -> str:
-    """Return the end of all ids of a process."""
-    return f"-{secrets.token_hex(8)}"
 
 
 def _find_ids(session: Any, user: Any) -> tuple[Any, Any]:
@@ -359,8 +272,3 @@ def _is_given(error: Any) -> bool:
         return bool(error)
     except Exception:
         return True
-
-
-def _redact(redact: Redaction | None, value: Any, room: Room) -> str:
-    text = room.take(to_text(value))
-    return text if redact is None else redact(text)

@@ -24,7 +24,6 @@ _HIT_KEYS = ("id", "chunk", "document", "score", "channels", "span", "section")
 """What is read of a hit that is a mapping: its text, for one, is not written."""
 _ID_KEYS = ("id", "chunk", "document")
 _TEXTS = frozenset((str,))
-_MOST_PLAIN = 1024
 _TRACE = re.compile(r"[\w.:/-]{1,128}")
 
 
@@ -39,8 +38,6 @@ class Names:
     def __init__(self, redact: Redaction | None, key: bytes | None) -> None:
         self._redact, self._key = redact, key
         self._hide_known = lru_cache(1024)(self._hide_text)  # a host has few labels
-        self._plain: set[tuple[str, ...]] = set()
-        """Labels of queries that are written as they are."""
 
     def hide(self, draft: Draft, *, plain: bool = False) -> None:
         """Hide the names of a draft, which is changed. ``plain`` says that hits and channels have short ids only."""
@@ -49,18 +46,10 @@ class Names:
             draft.query, draft.document = self.hide_id(draft.query), self.hide_id(draft.document)
             return
         if type(draft) is ShadowDraft:
-            draft.query = self.hide_id(draft.query)
-            draft.control, draft.treatment = tuple(self.hide_ids(draft.control)), tuple(self.hide_ids(draft.treatment))
-            control, treatment = draft.answers
-            draft.answers = self._hide_parts(control), self._hide_parts(treatment)
+            self._hide_shadow(draft)
             return
         assert type(draft) is QueryDraft
-        labels = draft.intent, draft.mode, draft.tool, draft.system, draft.build, draft.index, draft.normaliser
-        try:
-            if labels not in self._plain:
-                self._hide_labels(draft, labels)
-        except TypeError:  # one that has no hash
-            self._hide_labels(draft, labels)
+        self._hide_labels(draft, _list_labels(draft))
         if draft.trace:
             draft.trace = self.hide_trace(draft.trace)
         if draft.flags:
@@ -73,14 +62,27 @@ class Names:
         if draft.citations:
             draft.citations = self.hide_ids(draft.citations)
 
+    def _hide_shadow(self, draft: ShadowDraft) -> None:
+        """Hide the names of a shadow run; those that it does not have cost its caller nothing."""
+        if draft.query:
+            draft.query = self.hide_id(draft.query)
+        if not are_ids(draft.control):
+            draft.control = tuple(self.hide_ids(draft.control))
+        if not are_ids(draft.treatment):
+            draft.treatment = tuple(self.hide_ids(draft.treatment))
+        control, treatment = draft.answers
+        if control is not None or treatment is not None:
+            draft.answers = self._hide_parts(control), self._hide_parts(treatment)
+
     def _hide_labels(self, draft: QueryDraft, labels: tuple[Any, ...]) -> None:
-        """Hide the labels of a query; those that stay as they are need not be looked at again."""
         hidden = (*map(self.hide_label, labels[:4]), *map(self._hide_version, labels[4:]))
         draft.intent, draft.mode, draft.tool, draft.system, draft.build, draft.index, draft.normaliser = hidden
-        if hidden == labels and _TEXTS.issuperset(map(type, labels)):
-            if len(self._plain) >= _MOST_PLAIN:
-                self._plain.clear()
-            self._plain.add(labels)
+
+    def are_plain(self, draft: QueryDraft) -> bool:
+        """Return whether the labels of a query are texts that are written as they are. The draft is changed."""
+        labels = _list_labels(draft)
+        self._hide_labels(draft, labels)
+        return _list_labels(draft) == labels and _TEXTS.issuperset(map(type, labels))
 
     def _hide_parts(self, answer: MirroredAnswer | None) -> MirroredAnswer | None:
         """Return an answer with the ids of its parts as they may be written; its text is left to the log."""
@@ -150,3 +152,7 @@ class Names:
             ids = self.hide_id(hit.document), self.hide_id(hit.chunk)
             return LoggedHit(ids[0], hit.rank, hit.score, hit.channels, hit.span, hit.section, ids[1])
         return self.hide_id(hit) if kind is str else hit
+
+
+def _list_labels(draft: QueryDraft) -> tuple[Any, ...]:
+    return draft.intent, draft.mode, draft.tool, draft.system, draft.build, draft.index, draft.normaliser

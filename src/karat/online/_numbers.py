@@ -13,6 +13,7 @@ _GAP = r"[\s().\-/_+,\u00b7\u2010-\u2015\u2212\uff0b\uff0d\uff0e]{1,5}"
 _RUN = rf"[+(\uff0b\d]\d*(?:{_GAP}\d+)*"
 _DIGITS, _UUID_OR_DIGITS = re.compile(_RUN), re.compile(f"({_UUID})|{_RUN}")  # the first is faster
 _GROUP = re.compile(r"\d+")
+_CLOSE = re.compile(rf"\d(?:(?:{_GAP})?\d){{{LEAST_NUMBER - 1}}}")
 _DATE = re.compile(
     r"(?<!\d)(?<!\d[-./])(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d)"
     r"(?!\d|[-./]\d{3})"
@@ -34,6 +35,15 @@ def hide_numbers(text: str) -> str:
     if text.count("-") < 4:
         return _DIGITS.sub(_hide, text)
     return _UUID_OR_DIGITS.sub(lambda match: _hide(match) if match[1] is None else match[0], text)
+
+
+def have_number(text: str) -> bool:
+    """Return whether enough digits are close together; if not, :func:`hide_numbers` leaves a text as it is.
+
+    >>> have_number("room 4111, query 12345"), have_number("call 0151 234567")
+    (False, True)
+    """
+    return _CLOSE.search(text) is not None
 
 
 def passes_luhn(digits: str) -> bool:

@@ -88,3 +88,8 @@ def find_paths(path: str | os.PathLike[str]) -> Paths:
     parts = ("karat", address.database, *([] if address.schema == "karat" else [address.schema]))
     name = re.sub(r"[^\w.-]", "_", "-".join(parts))
     return Paths(str(path), Path(os.environ.get(FOLDER_VARIABLE, ""), name))
+
+
+def has_log(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a store or a journal at a path; at an address only opening it tells."""
+    return find_paths(path).is_log()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from karat.online._numbers import LEAST_NUMBER, hide_numbers
+from karat.online._numbers import LEAST_NUMBER, have_number, hide_numbers
 
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _AT = re.compile("@|\uff20|%40")
@@ -38,8 +38,10 @@ _PAIR = re.compile(
 )
 """What somebody calls a secret; each match takes what it has looked at, and looks no further than 200 letters."""
 _ASCII_DIGITS = b"0123456789"
-_SHAPES = bytes(ord("!" if chr(code) in "@%=:" else " " if chr(code).isspace() else "x") for code in range(256))
-"""A sign of an address or of a secret, a space, and anything else as the same letter, to find a long word."""
+_HARMLESS = bytes(code for code in range(128) if chr(code) not in "@%=:0123456789")
+"""All but digits and the signs of an address or of a secret."""
+_SHAPES = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
+"""A space, and anything else as the same letter, to find a long word."""
 _SECRET = b"x" * _LEAST_SECRET
 
 
@@ -51,11 +53,11 @@ def hide_personal(text: str) -> str:
     """
     if text.isascii():
         data = text.encode()
-        shape = data.translate(_SHAPES)
-        if (  # no sign, no word and too few digits to look closer, as nearly always
-            shape.find(b"!") < 0  # bytes are slow with "in": it asks for a number first, and raises
-            and shape.find(_SECRET) < 0
-            and len(data) - len(data.translate(None, _ASCII_DIGITS)) < LEAST_NUMBER
+        digits = data.translate(None, _HARMLESS)
+        if (  # no number, no sign and no word to look closer, as nearly always
+            (not digits or digits.isdigit())
+            and (len(digits) < LEAST_NUMBER or not have_number(text))
+            and data.translate(_SHAPES).find(_SECRET) < 0  # "in" would ask whether it is a number first, and raise
             and "PRIVATE KEY" not in text
         ):
             return text

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from mmap import PAGESIZE, mmap
 from pathlib import Path
+from time import perf_counter, sleep
 from typing import NamedTuple
 
 MAGIC = b"KARATJ01"
@@ -35,18 +36,18 @@ REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED)
 """What the header's counters count: records that were dropped, by reason, and segments that somebody removed."""
 
 _LENGTH = struct.Struct("<I")
-_ZEROS = bytes(1 << 16)
-_pack_length, _pack_length_into, _unpack_length = _LENGTH.pack, _LENGTH.pack_into, _LENGTH.unpack_from
+_unpack_length = _LENGTH.unpack_from
 _FRAME = struct.Struct("<II")  # length and checksum
 _STATE = struct.Struct("<Q")
 _COUNTS = struct.Struct(f"<{len(REASONS)}Q")
 _STATE_AT, _COUNTS_AT = 8, 64
-_ZERO = bytes(4)
-_PADDING = tuple(bytes((-length) % 8 + 4) for length in range(8))
-"""What follows a payload, by its length modulo 8: up to the next frame, and the zero length that ends the segment."""
+_pack_head_into = struct.Struct("<Q").pack_into
+"""Writes the checksum and the length of a frame: one aligned word, which a reader sees whole or not at all."""
 _ZEROS = bytes(1 << 20)  # written at once, they are few large pieces of memory, which are mapped at once too
 _POPULATE_WRITE = 23  # madvise(2); the module mmap does not name it
-_LEAST_AHEAD, _MOST_AHEAD = 1 << 16, 1 << 20  # bytes: a MB holds the interpreter lock for a tenth of a millisecond
+_LEAST_AHEAD, _AT_ONCE = 1 << 16, 1 << 17  # bytes
+_GROWTH = 4
+_LONGEST_HOLD = 1e-4  # seconds
 PIECE = 4096  # zlib lets go of the interpreter lock above 5 KB, and waits for it beside a busy thread
 
 
@@ -76,7 +77,7 @@ def frame_size(length: int) -> int:
 class Segment:
     """A segment that this process writes; the caller holds a lock."""
 
-    __slots__ = ("descriptor", "end", "last", "map", "path", "prepared_at")
+    __slots__ = ("_ahead", "_prepared_at", "_torn", "descriptor", "end", "last", "limit", "map", "path")
 
     def __init__(self, path: Path, size: int) -> None:
         """Make the file: allocated, so that a full disk fails here and not as a signal when a page is written."""
@@ -93,42 +94,81 @@ class Segment:
             os.close(self.descriptor)
             new.unlink(missing_ok=True)
             raise
-        self.end = self.prepared_at = HEADER
-        self.last = size - len(_ZERO)
+        self.end = self.limit = self._prepared_at = HEADER
+        self.last = size - _LENGTH.size
+        self._ahead = _LEAST_AHEAD
+        self._torn = False  # whether a frame is being written
 
     def put(self, payload: bytes, crc: int) -> bool:
-        """Write a frame; return False if it does not fit. If a signal's handler raises, it is there or it is not."""
+        """Write a frame; return False at the limit. If a signal's handler raises, it is there or it is not."""
         end, length, map_ = self.end, len(payload), self.map
+        start = end + 8
         after = end + ((length + 15) & ~7)  # frame_size, without a call
-        if after > self.last:
+        if after > self.limit:
             return False
-        if map_[end : end + 4] != _ZERO:  # a handler raised after a frame was complete, before it was counted
-            self.end = end + frame_size(_unpack_length(map_, end)[0])
+        if self._torn:  # a handler raised before the last frame was counted, complete or not
+            self._pass_over()
             return self.put(payload, crc)
-        map_[end + 4 : after + 4] = _pack_length(crc) + payload + _PADDING[length & 7]
-        _pack_length_into(map_, end, length)
+        self._torn = True
+        map_[start : start + length] = payload
+        _pack_head_into(map_, end, crc << 32 | length)  # at once, and last: from now on readers see it
         self.end = after
+        self._torn = False
         return True
 
+    def _pass_over(self) -> None:
+        """Go on after a frame that is complete, or remove what there is of one that is not."""
+        length = _unpack_length(self.map, self.end)[0]
+        if length:
+            self.end += frame_size(length)
+        else:
+            left = len(strip_zeros(self.map[self.end :]))
+            self.map[self.end : self.end + left] = bytes(left)
+        self._torn = False
+
     def fill(self) -> None:
-        """Write zeros into a segment that nobody uses yet, so that memory and the disk have its pages."""
-        for start in range(HEADER, self.last, len(_ZEROS)):
-            os.pwrite(self.descriptor, _ZEROS[: self.last - start], start)
+        """Write zeros into a segment that nobody uses yet, so that memory and the disk have its pages.
+
+        One call: after each, a thread waits for the interpreter lock, and the host waits for that thread.
+        """
+        rounds, rest = divmod(self.last - HEADER, len(_ZEROS))
+        os.pwritev(self.descriptor, [_ZEROS] * rounds + [_ZEROS[:rest]], HEADER)
         self.sync()
 
-    def prepare(self) -> None:
-        """Let the kernel map pages that are written next: after a sync, each would stop the host for microseconds.
+    def extend(self) -> bool:
+        """Go on beyond the memory that is prepared; return False if the segment is full."""
+        extended, self.limit = self.limit < self.last, self.last
+        return extended
 
-        Without a record since the last time nothing is done: such pages are written to the disk, even if empty.
+    def prepare(self, *, synced: bool, whole: bool = False) -> None:
+        """Let the kernel map pages that are written next: each of them would stop the host for microseconds.
+
+        A sync takes pages away again: then so many are prepared as were written since the last one, and once more.
+        Without a record since then nothing is done: such pages are written to the disk, even if empty. If there was no
+        sync, half of the pages that were prepared are written, and more of them are needed: ``whole`` says that all
+        will be.
         """
-        if self.end == self.prepared_at:
+        if synced and self.end == self._prepared_at:
             return
+        wanted = 2 * (self.end - self._prepared_at) if synced else _GROWTH * self._ahead
+        self._ahead = len(self.map) if whole else max(wanted, _LEAST_AHEAD)
+        if synced:
+            self._prepared_at = self.end
         start = self.end & -PAGESIZE
-        ahead = min(max(2 * (self.end - self.prepared_at), _LEAST_AHEAD), _MOST_AHEAD, len(self.map) - start)
-        self.prepared_at = self.end
+        stop = min(start + self._ahead, len(self.map))
         if sys.platform == "linux":
             with suppress(OSError):  # a kernel before 5.14
-                self.map.madvise(_POPULATE_WRITE, start, ahead)
+                self._populate(start, stop)
+        self.limit = self.last if stop == len(self.map) else (start + stop) // 2
+
+    def _populate(self, start: int, stop: int) -> None:
+        """Map pages, and let others have the interpreter lock in between if that takes long."""
+        began = perf_counter()
+        for piece in range(start, stop, _AT_ONCE):
+            self.map.madvise(_POPULATE_WRITE, piece, min(_AT_ONCE, stop - piece))
+            if perf_counter() - began > _LONGEST_HOLD:
+                sleep(0)
+                began = perf_counter()
 
     def set_counts(self, counts: dict[str, int]) -> None:
         """Write how many records were dropped while this segment was the journal's end."""
@@ -137,7 +177,7 @@ class Segment:
     def copy(self, other: Segment) -> None:
         """Take over the frames of another segment of the same size."""
         self.map[HEADER:] = other.map[HEADER:]
-        self.end = other.end
+        self.end, self._torn = other.end, other._torn
 
     def count(self) -> int:
         """Return how many records it holds."""
@@ -223,7 +263,7 @@ def read_header(data: bytes) -> SegmentHeader | None:
 
 
 class Frame(NamedTuple):
-    """A payload, where its frame begins in the data, and where the next one does."""
+    """A payload, with the places in the data where its frame begins and ends."""
 
     payload: bytes
     start: int

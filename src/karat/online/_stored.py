@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from karat.files import record_folder
+from karat.online._homes import IDLE_SECONDS, name_session
 from karat.online._paths import find_paths
 from karat.online._records import LoggedEvent, LoggedHit, LoggedQuery
 from karat.online._shadow_records import Answers, LoggedShadow
@@ -142,6 +143,25 @@ class LogReader:
         """Yield the events of a span of time; ``parts`` of all sessions only, the same as of queries."""
         for row in self._store.events(since, until, session, parts):
             yield to_event(row)
+
+    def find(self, query: str) -> LoggedQuery | None:
+        """Return a query by its id; None if the log does not have it."""
+        row = self._store.query(query)
+        return None if row is None else to_query(row)
+
+    def events_of(self, query: str) -> Iterator[LoggedEvent]:
+        """Yield the events that name a query, in the order of time."""
+        return map(to_event, self._store.events_of(query))
+
+    def homes(self, since: float | None = None, until: float | None = None) -> Iterator[tuple[LoggedEvent, str]]:
+        """Yield the events of a span of time, each with the key of the session that it belongs to.
+
+        That is the session of the query that it names, if that was asked at most :data:`IDLE_SECONDS` before it, and
+        otherwise its own.
+        """
+        for *row, session in self._store.events_with_homes(since, until, IDLE_SECONDS):
+            event = to_event(tuple(row))
+            yield event, name_session(event) if session is None else f"s{session}" if session else f"q{event.query}"
 
     def totals(self, since: float | None = None, until: float | None = None) -> Totals:
         """Return how many queries were asked in a span of time, by day and intent, and how many found nothing."""

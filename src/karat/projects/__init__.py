@@ -9,15 +9,18 @@ from karat.core import open_lazily
 if TYPE_CHECKING:
     from karat.projects._check import (
         CHOICES,
+        AskedRun,
         ask_project,
         check,
         check_project,
         choose_settings,
+        decide_asked,
         open_sound_project,
         parse_path,
         parse_policy,
     )
     from karat.projects._comparing import compare_runs
+    from karat.projects._deciding import decide_run
     from karat.projects._evaluations import read_evaluations
     from karat.projects._failure import describe_failure, explain, find_drops, summarise
     from karat.projects._gating import (
@@ -38,12 +41,13 @@ if TYPE_CHECKING:
     from karat.projects._query import show_query
     from karat.projects._report import check_row, report_document
     from karat.projects._report_files import name_reports, require_writable
-    from karat.projects._soundness import require_scorable
+    from karat.projects._soundness import refuse_golden, require_scorable
     from karat.projects._stability import blocks_summary, measure_stability
     from karat.projects._telemetry import collect_calls, describe_finished, send_telemetry
 
 __all__ = [
     "CHOICES",
+    "AskedRun",
     "GateResult",
     "Project",
     "ask_project",
@@ -56,6 +60,8 @@ __all__ = [
     "collect_calls",
     "compare_runs",
     "correct_by_labels",
+    "decide_asked",
+    "decide_run",
     "describe_failure",
     "describe_finished",
     "evaluate",
@@ -75,6 +81,7 @@ __all__ = [
     "plan_power",
     "project_policy",
     "read_evaluations",
+    "refuse_golden",
     "report_document",
     "require_complete",
     "require_scorable",
@@ -93,10 +100,12 @@ _HOME = {
     **dict.fromkeys(
         (
             "CHOICES",
+            "AskedRun",
             "ask_project",
             "check",
             "check_project",
             "choose_settings",
+            "decide_asked",
             "open_sound_project",
             "parse_path",
             "parse_policy",
@@ -104,6 +113,7 @@ _HOME = {
         "_check",
     ),
     "compare_runs": "_comparing",
+    "decide_run": "_deciding",
     "read_evaluations": "_evaluations",
     **dict.fromkeys(("describe_failure", "explain", "find_drops", "summarise"), "_failure"),
     **dict.fromkeys(
@@ -127,7 +137,7 @@ _HOME = {
     "show_query": "_query",
     **dict.fromkeys(("check_row", "report_document"), "_report"),
     **dict.fromkeys(("name_reports", "require_writable"), "_report_files"),
-    "require_scorable": "_soundness",
+    **dict.fromkeys(("refuse_golden", "require_scorable"), "_soundness"),
     **dict.fromkeys(("collect_calls", "describe_finished", "send_telemetry"), "_telemetry"),
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, Run, UsageError, count_things, did_you_mean, shorten
 from karat.files import refuse_input
-from karat.gate import Baseline
+from karat.gate import Baseline, Policy
 from karat.golden.lint import check_configured
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
 from karat.projects._soundness import refuse_golden
+from karat.projects._telemetry import collect_calls, send_telemetry
 from karat.runs import find_origin, make_run
 from karat.systems import System
 
 if TYPE_CHECKING:
-    from karat.chat import Listener
+    from karat.chat import Call, Listener
+    from karat.telemetry import Sending
 
 CHOICES = tuple(name for name in setting_types() if name != "seed")
 """The settings of a call, without the seed, which the gate uses as well."""
@@ -112,6 +115,16 @@ def check_project(
     return gate_run(project, run, policy=rules, baseline=recorded, alone=recorded is None, seed=seed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRun:
+    """A run, and the file that it was saved as."""
+
+    run: Run
+    path: Path
+    calls: Sequence[Call] | None = None
+    """Calls of a model by which it was answered, if they are sent to a collector."""
+
+
 def ask_project(
     project: Project,
     settings: Settings,
@@ -122,14 +135,13 @@ def ask_project(
     resume: bool = True,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    listener: Listener | None = None,
-) -> tuple[Run, Path]:
+) -> AskedRun:
     """Ask a project's system every question, and return the run and its file.
 
     The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run of the same code is
     continued, and ``say`` called with a note on that; without ``resume`` it begins anew. ``label`` names the run.
-    ``listener`` is called with each call of a model by which the built-in pipeline answers.
     """
+    calls = collect_calls(project)
     origin = find_origin(project.config.folder, label=label)
     subject = project.system() if system is None else system
     runs = Path(folder or project.config.folder / "runs")
@@ -144,9 +156,21 @@ def ask_project(
         resume=resume,
         say=say,
         progress=progress,
-        listener=listener,
+        listener=None if calls is None else calls.append,
     )
-    return run, path
+    return AskedRun(run=run, path=path, calls=calls)
+
+
+def decide_asked(
+    project: Project, asked: AskedRun, *, policy: Policy, baseline: Baseline | None, seed: int = 0
+) -> tuple[GateResult, Sending | None]:
+    """Return the decision on a run that was just asked, and begin to send it to a collector, if one is configured.
+
+    ``policy`` and ``baseline`` were read before anything was asked: a mistake in them costs no question, and what the
+    system did to files does not change the decision. Without a baseline the rules that need one are passed over.
+    """
+    result = gate_run(project, asked.run, policy=policy, baseline=baseline, alone=baseline is None, seed=seed)
+    return result, send_telemetry(project, result, asked.path.stem, asked.calls)
 
 
 def parse_path(name: str, value: object) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from karat.core import GoldenSet, InputError, Run, shorten
+from karat.core import GoldenSet, InputError, Run, list_queries, select_detailed, shorten
 from karat.evaluation import Evaluation, add_measures, assume_depth, default_measures, revise_evaluation, score_run
 from karat.files import read_toml, shorten_path
 from karat.gate import (
@@ -54,6 +54,10 @@ class GateResult:
     def evaluation(self) -> Evaluation:
         """The scored run."""
         return self.decision.candidate
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the decision."""
+        return self.decision._repr_html_()
 
     def __repr__(self) -> str:
         """Return the outcome in one line: everything that it is based on would fill screens."""
@@ -133,6 +137,7 @@ def gate_run(
     baseline: Baseline | str | Path | None = None,
     alone: bool = False,
     measures: Iterable[str] = (),
+    elsewhere: Mapping[str, float] | None = None,
     seed: int = 0,
     cache: bool = True,
 ) -> GateResult:
@@ -140,15 +145,16 @@ def gate_run(
 
     Both are looked up in the project unless they are given, or named as for :func:`project_policy` and
     :func:`find_baseline`. With ``alone`` no baseline is used, as when the first one is recorded. ``measures`` are
-    scored in addition. A run that lacks answers to some questions is an error, because it might have failed by them.
-    Without ``cache`` no vectors of distances (``DeltaS``) are kept on disk.
+    scored in addition; ``elsewhere`` has numbers for rules that no run has, such as ``sequential_test``. A run that
+    lacks answers to some questions is an error, because it might have failed by them. Without ``cache`` no vectors of
+    distances (``DeltaS``) are kept on disk.
     """
     if not isinstance(project, Project):
         project = open_project(project)
     chosen = policy if isinstance(policy, Policy) else project_policy(project, policy)
     recorded = None if alone else baseline if isinstance(baseline, Baseline) else find_baseline(project, baseline)
     named = (*chosen.measures, *project.config.eval.measures, *measures)
-    evaluation = evaluate_run(project, run, named, cache=cache)
+    evaluation = replace(evaluate_run(project, run, named, cache=cache), elsewhere=elsewhere or {})
     return gate_evaluation(project, evaluation, chosen, recorded, seed=seed)
 
 
@@ -181,7 +187,9 @@ def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run
         from karat.projects.judging import attach_labels  # judges take longer to import than a gate to decide
 
         run = attach_labels(run, labels)
-    noisy = [judge for judge in judges if any(f"noise:{judge}" in trace.opinions for trace in run.traces)]
+    noisy = [
+        judge for judge in judges if any(f"noise:{judge}" in trace.opinions for trace in select_detailed(run.traces))
+    ]
     return run, [f"PeopleLabel(name={judge!r})" for judge in labels] + [f"JudgeNoise(name={name!r})" for name in noisy]
 
 
@@ -303,7 +311,9 @@ def _asks_all_once(golden: GoldenSet, run: Run) -> bool:
         return False
     if len(traces) != len(golden.query_by_id) or run.provenance.golden.get("fingerprint") != fingerprint(golden):
         return False
-    asked = {trace.query for trace in traces if not trace.paraphrase and not trace.repeat}
+    asked = set(list_queries(traces))
+    if any(trace.paraphrase or trace.repeat for trace in select_detailed(traces)):
+        return False
     numbers = all(type(settings.get(name)) is int for name in ("k", "seed"))
     return numbers and len(asked) == len(traces) and asked == golden.query_by_id.keys()
 

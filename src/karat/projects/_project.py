@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, cast
 from karat import golden as sets
 from karat.config import Config, Scoring, Settings, check_parameters, choose_scoring, read_config
 from karat.core import GoldenSet, Ids, InputError, Measure, Scores, Undefined, Unit, UsageError
-from karat.evaluation import deepest_cutoff, score_run
+from karat.evaluation import deepest_cutoff, looks_at_whole_lists, score_run
 from karat.files import record_folder
 
 if TYPE_CHECKING:
     from karat.systems import System
 
 _HITS = Settings().k
+PIPELINE = "pipeline"
+"""The name of the built-in pipeline, where a system is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +54,25 @@ class Project:
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
         """Return the settings: those chosen here, then those of the configuration, then the defaults.
 
-        The default of k is 10, or the highest cut-off of the measures.
+        The default of k is 10, or the highest cut-off of the measures; of run files, the length of the longest list
+        if a measure has no cut-off.
         """
         settings = {**self.config.eval.settings, **{name: value for name, value in chosen.items() if value is not None}}
-        settings.setdefault("k", max(_HITS, deepest_cutoff(measures or self.config.eval.measures)))
+        if "k" not in settings:
+            settings["k"] = self._choose_k(list(measures or self.config.eval.measures))
         return Settings(**settings | ({"timeout": None} if settings.get("timeout") == 0 else {}))
+
+    def _choose_k(self, measures: Sequence[str | Measure]) -> int:
+        k = max(_HITS, deepest_cutoff(measures))
+        if self.config.system.get("kind") != "runs" or not any(map(looks_at_whole_lists, measures)):
+            return k
+        from karat.systems.adapters import find_longest_list
+
+        return max(k, find_longest_list(self.config.system, self.config.folder))
 
     def uses_pipeline(self, path: str | None = None) -> bool:
         """Return whether :meth:`system` returns the built-in pipeline, in which no code of the user's own runs."""
-        return not (path or self.config.eval.system or self.config.system)
+        return path == PIPELINE or not (path or self.config.eval.system or self.config.system)
 
     def system(
         self,
@@ -73,11 +85,18 @@ class Project:
     ) -> System:
         """Return the system under test: ``package.module:name``, that of the configuration, or the built-in pipeline.
 
+        The path ``pipeline`` is the built-in one, whatever the configuration names.
+
         ``cache`` keeps embeddings on disk. ``say`` and ``progress`` get notes and the progress of the pipeline.
         """
         from karat.systems import Pipeline, Stages, adapt, load_system  # a run that was made needs none of them
 
         config = self.config
+        if path == PIPELINE:
+            own = replace(config.eval, system="", parameters={})
+            return replace(self, config=replace(config, eval=own, system={})).system(
+                tenant=tenant, cache=cache, say=say, progress=progress
+            )
         path = path or config.eval.system
         tenant = config.eval.tenant if tenant is None else tenant
         if path:

@@ -16,6 +16,7 @@ from karat.core import (
     HitTable,
     Scores,
     Trace,
+    TraceTable,
     find_table_rows,
     list_documents,
     list_scores,
@@ -40,11 +41,7 @@ def query_rows(
     ``only`` names some of the queries, if not all are needed.
     """
     queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
-    first = {
-        trace.query: trace
-        for trace in reversed(candidate.traces)
-        if trace.query in queries and not trace.paraphrase and not trace.repeat
-    }
+    first = _find_first(candidate.traces, queries)
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     judged, returned, listed = _Judged(golden, queries), _Returned(first), _take_lists(before, queries)
     for query in golden.queries:
@@ -62,6 +59,7 @@ def query_rows(
                     baseline=then.get(query.id, {}),
                     error=candidate.failures.get(query.id, ""),
                     unfound=query.id in candidate.unfound,
+                    unjudged=query.id in candidate.unjudged or UNSET,
                     unanswerable=not query.answerable or UNSET,
                     false_answer=query.id in candidate.false_answers or UNSET,
                     ms=None if trace is None else trace.timings.get("total"),
@@ -71,6 +69,17 @@ def query_rows(
                 )
             )
     return tuple(rows)
+
+
+def _find_first(traces: Sequence[Trace], queries: Set[str]) -> dict[str, Trace]:
+    """Return the answer to each of some queries in its original wording and first repeat."""
+    if isinstance(traces, TraceTable):
+        return {trace.query: trace for trace in traces.take(queries)}
+    return {
+        trace.query: trace
+        for trace in reversed(traces)
+        if trace.query in queries and not trace.paraphrase and not trace.repeat
+    }
 
 
 def query_standings(
@@ -86,10 +95,17 @@ def query_standings(
         candidate.false_answers,
         dict[str, float](),
     )
-    asked = candidate.query_set.intersection(only)
+    asked, unjudged = candidate.query_set.intersection(only), candidate.unjudged
     return [
         QueryStanding(
-            id_, failures.get(id_, ""), id_ in unfound, id_ in false, now.get(id_, nothing), then.get(id_, nothing)
+            id_,
+            failures.get(id_, ""),
+            id_ in unfound,
+            id_ in false,
+            now.get(id_, nothing),
+            then.get(id_, nothing),
+            unjudged=id_ in unjudged,
+            had_hits=id_ in false and before is not None and bool(before.lists.get(id_)),
         )
         for id_ in [query.id for query in golden.queries]
         if id_ in asked

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from msgspec import UNSET, structs
 
-from karat.core import GoldenSet, Run, Trace
-from karat.evaluation import Evaluation, deepest_cutoff, find_bounds, find_floor, system_changes
+from karat.core import GoldenSet, Trace
+from karat.evaluation import Evaluation, find_bounds, find_floor, system_changes
 from karat.gate import (
     Check,
     Comparison,
@@ -22,8 +22,8 @@ from karat.gate import (
     describe_moves,
     find_movers,
     lower_is_better,
-    make_generator,
 )
+from karat.projects._failure_causes import add_causes
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows, query_standings
 from karat.projects._segment_rows import segment_rows
@@ -31,7 +31,6 @@ from karat.reports import OF_UNANSWERABLE, add_conclusions, add_failures, query_
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
-    CauseFinding,
     CheckRow,
     DecisionDocument,
     GoldenFacts,
@@ -41,7 +40,6 @@ from karat.schema import (
     MeasureBounds,
     MeasureRow,
     MoverRow,
-    QueryFailure,
     RunFacts,
     StageTimes,
     SystemChange,
@@ -49,13 +47,10 @@ from karat.schema import (
     VerdictFailure,
     from_plain,
 )
-from karat.stats import Outcome, bootstrap
+from karat.stats import Outcome
 
 _BINS = 24
 _TIE = 1e-9
-_DIAGNOSED = 200  # failures whose causes are looked for: a report shows fewer at once
-_ASKED = 5_000  # questions of a run that are looked at for that
-_READ = 2_000  # documents whose words are counted for that: more would make the report wait
 _NAMED = 20  # queries that changed, of each kind; a terminal shows fewer
 
 
@@ -66,18 +61,20 @@ def report_document(
     file: str = "",
     lint: GoldenReport | None = None,
     brief: bool = False,
+    described: int | None = None,
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
     With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, which queries
-    failed, and measures without their scores, intervals and comparisons.
+    failed, and measures without their scores, intervals and comparisons. ``described`` is of how many queries that
+    changed, at either end, it says how their documents moved; by default of all.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
     by_labels = correct_measures(decision.candidate, decision.baseline)
-    comparisons, movers = {} if brief else _compare(candidate, before), _movers(result, _NAMED if brief else None)
+    comparisons, movers = {} if brief else _compare(candidate, before), _movers(result, _NAMED if brief else described)
     bounds = {} if brief else find_bounds(candidate, golden, _find_checked(decision.checks))
     document = DecisionDocument(
         karat="report",
@@ -111,7 +108,7 @@ def report_document(
         lint=UNSET if lint is None else lint,
     )
     if not brief:
-        return _add_causes(add_conclusions(document), result)
+        return add_causes(add_conclusions(document), result)
     failing, telling = _find_failing(document, result), (*query_limits(document), *OF_UNANSWERABLE)
     return add_failures(document, query_standings(golden, candidate, before, failing, telling))
 
@@ -127,31 +124,6 @@ def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
                 queries, values = evaluation.scores.present(name)
                 failing.update(compress(queries, (values < limit).tolist()))
     return failing
-
-
-def _add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocument:
-    """Return the document with the cause of each failure, so far as the run alone shows it, as karat explain does."""
-    from karat.causes import diagnose  # most decisions need none of it
-
-    failed = {failure.query for failure in document.failures[:_DIAGNOSED]}
-    candidate, project = result.evaluation, result.project
-    if not failed or len(project.golden.documents) > _READ or not 0 < len(candidate.traces) <= _ASKED:
-        return document
-    measures = project.config.eval.measures
-    run = Run(provenance=candidate.provenance, traces=candidate.traces)
-    cut = deepest_cutoff(measures) if measures else None
-    diagnosis = diagnose(project.golden, run, cut=cut, unit=project.scoring["unit"], queries=failed)
-    failures = tuple(
-        structs.replace(failure, cause=_name_cause(failure, diagnosis.causes.get(failure.query, ())) or UNSET)
-        for failure in document.failures
-    )
-    return structs.replace(document, failures=failures)
-
-
-def _name_cause(failure: QueryFailure, causes: Iterable[CauseFinding]) -> str:
-    """Return the first cause; what the baseline found is not outside the corpus."""
-    named = [cause for cause in causes if not (failure.had and cause.cause == "outside")]
-    return f"{named[0].title}: {named[0].evidence}" if named else ""
 
 
 def _find_checked(checks: Iterable[Check]) -> list[str]:
@@ -225,7 +197,7 @@ def _run(candidate: Evaluation, file: str) -> RunFacts:
         versions=dict(candidate.provenance.versions),
         queries=len(candidate.queries),
         failed=len(candidate.failures),
-        unfound=tuple(sorted(candidate.unfound - candidate.failures.keys())),
+        unfound=tuple(sorted(candidate.unfound - candidate.failures.keys() - candidate.unjudged)),
         false_answers=tuple(sorted(candidate.false_answers)) or UNSET,
         coverage=_number(candidate.coverage),
     )
@@ -334,7 +306,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None, bound
         definition=candidate.scores.definitions.get(name, name),
         lower_is_better=lower_is_better(name),
         mean=_number(candidate.mean(name)),
-        interval=_interval(name, scores),
+        interval=candidate.interval(name),
         n=len(scores),
         baseline=_number(comparison.baseline if comparison else before.mean(name) if before else math.nan),
         compared=UNSET if comparison is None else _number(comparison.candidate),
@@ -345,14 +317,6 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None, bound
         bounds=bounds if bounds and bounds.worst != bounds.best and checks else UNSET,
         **plain,
     )
-
-
-def _interval(name: str, scores: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a mean; None for fewer than two scores."""
-    if len(scores) < 2:
-        return None
-    interval = bootstrap(scores, rng=make_generator(0, name), method="bca")
-    return interval.low, interval.high
 
 
 def _status(

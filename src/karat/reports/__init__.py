@@ -8,7 +8,7 @@ from karat.core import open_lazily
 
 if TYPE_CHECKING:
     from karat.reports._comment import render_comment
-    from karat.reports._csv import render_csv
+    from karat.reports._csv import disarm, render_csv
     from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
     from karat.reports._failures import OF_UNANSWERABLE, QueryStanding, query_limits
@@ -71,6 +71,7 @@ __all__ = [
     "describe_traffic",
     "describe_trial",
     "describe_watch",
+    "disarm",
     "escaped",
     "explain_checks",
     "format_odds",
@@ -115,7 +116,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("describe_trial", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"),
     "render_comment": "_comment",
-    "render_csv": "_csv",
+    **dict.fromkeys(("disarm", "render_csv"), "_csv"),
     "render_gain": "_gain",
     **dict.fromkeys(("add_conclusions", "add_failures", "decision_schema", "read_document"), "_document"),
     **dict.fromkeys(("OF_UNANSWERABLE", "QueryStanding", "query_limits"), "_failures"),

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from karat.core import is_missing
 from karat.reports._words import clean
 from karat.schema import DecisionDocument, ExpectedRow, LeftRow, QueryFailure, QueryRow
 
@@ -17,6 +18,7 @@ BELOW = 0.3
 CAUSES = "A cause is what the run alone shows; karat explain asks the system again, and finds more."
 OF_UNANSWERABLE = ("RightRefusal", "TrueEmpty")
 """The measures that tell whether a query without an answer failed: not if one of them is 1."""
+_ORDER = {"new": 0, "": 1, "old": 2}
 _TIE = 1e-9
 _NAMED = 20
 _EXAMPLES = 5
@@ -35,6 +37,9 @@ class QueryStanding(NamedTuple):
     baseline: Mapping[str, float]
     left: tuple[LeftRow, ...] = ()
     expected: tuple[ExpectedRow, ...] = ()
+    unjudged: bool | UnsetType = False
+    had_hits: bool = False
+    """Whether the baseline had hits for it."""
 
 
 def query_limits(document: DecisionDocument) -> dict[str, float]:
@@ -48,7 +53,7 @@ def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | Query
     """Return those of the queries of a run that failed, and why.
 
     They got an error, found nothing relevant, got hits although they have no answer, missed a must-pass, or lie below
-    a limit.
+    a limit. New failures come first, and those of which the baseline says nothing before the old ones.
     """
     limits = query_limits(document)
     missed: dict[str, list[str]] = {}
@@ -58,8 +63,12 @@ def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | Query
     failures = []
     for query in queries:
         reasons = list(missed.get(query.id, ()))
-        if query.error:
+        if is_missing(query.error):
+            reasons.append("not in the run")
+        elif query.error:
             reasons.append(f"failed: {clean(query.error, 200)}")
+        elif query.unjudged:
+            reasons.append("the golden set has nothing relevant for it")
         elif query.unfound:
             reasons.append("nothing relevant was found")
         elif query.false_answer:
@@ -74,7 +83,7 @@ def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | Query
             since = _since(query, limits)
             had = _find_gone(query) if since == "new" else ""
             failures.append(QueryFailure(query=query.id, reasons=tuple(reasons), since=since, had=had or UNSET))
-    return tuple(failures)
+    return tuple(sorted(failures, key=lambda failure: _ORDER[failure.since or ""]))  # otherwise in their order
 
 
 def _find_gone(query: QueryRow | QueryStanding) -> str:
@@ -109,7 +118,7 @@ def describe_failures(document: DecisionDocument, show: Callable[[str], str]) ->
     line = f"{len(failures):,} of {document.run.queries:,} queries"
     if new or old:
         unknown = len(failures) - len(new) - old
-        rest = f", {unknown:,} of which the baseline says nothing" if unknown else ""
+        rest = f", {unknown:,} unknown to the baseline" if unknown else ""
         line += f" ({len(new):,} new, {old:,} old{rest})"
     if new:
         line += f"; new: {_list(new, show)}"
@@ -144,11 +153,14 @@ def _list(queries: Sequence[str], show: Callable[[str], str], most: int = _NAMED
 def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
     """Return whether a query failed in the baseline, as far as its measures tell; UNSET if the baseline has none.
 
-    It was below a limit, or has no answer, and was neither refused nor without hits.
+    It was below a limit, or has no answer, and was neither refused nor without hits. Where no measure tells that, hits
+    in the baseline do.
     """
     refusals = [query.baseline[name] for name in OF_UNANSWERABLE if name in query.baseline]
     if refusals:
         return "new" if max(refusals) == 1 else "old"
+    if query.false_answer and _had_hits(query):
+        return "old"
     is_known = False
     for name, limit in limits.items():
         value = query.baseline.get(name)
@@ -157,6 +169,12 @@ def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Lite
                 return "old"
             is_known = True
     return "new" if is_known else UNSET
+
+
+def _had_hits(query: QueryRow | QueryStanding) -> bool:
+    if isinstance(query, QueryStanding):
+        return query.had_hits
+    return bool(query.left) or any(hit.was is not None for hit in query.hits)
 
 
 def gains_by_query(document: DecisionDocument, name: str) -> dict[str, float]:

@@ -9,16 +9,23 @@ from msgspec import UNSET
 from karat.reports._words import count, format_number
 from karat.schema import DecisionDocument
 
-FLOOR = ("Metric", "Words alone", "Whole system", "Ratio", "Advice")
+FLOOR = ("Metric", "Keywords alone", "Whole system", "Ratio", "The rest")
 NOTE_FLOOR = (
-    "Words alone are the lexical channel of this run. From a ratio of 0.80 up PAUSE: words nearly do it. From 0.50 up "
-    "RATIONALIZE: the rest has to be worth its cost. Below PROCEED."
+    "Keywords alone are the lexical channel of this run. From a ratio of 0.80 up the rest of the system adds little; "
+    "from 0.50 up check that it is worth its cost; below, it is needed."
 )
 
+_REST = {"PAUSE": "adds little", "RATIONALIZE": "may not be worth its cost", "PROCEED": "is needed"}
 _WHY = {
-    "PAUSE": "since words nearly do it",
-    "RATIONALIZE": "since the rest has to be worth its cost",
-    "PROCEED": "since words do not do it",
+    "PAUSE": "the rest of the system adds little",
+    "RATIONALIZE": "check that the rest of the system is worth its cost",
+    "PROCEED": "the rest of the system is needed",
+}
+_UNRECORDED = "no lexical channel recorded"
+"""What the document says of a run without a list of keywords alone: most runs of a system of one's own."""
+_NOTES = {
+    _UNRECORDED: "The run has no list of a keyword search alone, with which the whole system could be compared.",
+    "the lexical channel is the only one": "The system searches by keywords only.",
 }
 
 
@@ -26,33 +33,33 @@ def list_floor(document: DecisionDocument) -> Iterator[tuple[str, ...]]:
     """Yield a row for each measure that the lexical channel was scored on."""
     for row in document.lexical_floor.measures if document.lexical_floor is not UNSET else ():
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-        yield row.measure, format_number(row.floor), format_number(row.full), ratio, row.advice or "-"
+        yield row.measure, format_number(row.floor), format_number(row.full), ratio, _REST.get(row.advice, "-")
 
 
 def note_floor(document: DecisionDocument) -> str:
     """Return how to read the rows, or why there are none; "" for a document that does not tell."""
     floor = document.lexical_floor
     if floor is UNSET or floor.note:
-        return "" if floor is UNSET else floor.note
+        return "" if floor is UNSET else _NOTES.get(floor.note, floor.note)
     missing = document.run.queries - floor.queries
     partial = f" Of {count(missing, 'query', 'queries')} the channel was not recorded." if missing > 0 else ""
     return f"{NOTE_FLOOR}{partial}"
 
 
 def describe_floor(document: DecisionDocument) -> str:
-    """Return what words alone reach in one line; "" for a document that does not tell."""
+    """Return what keywords alone reach in one line; "" for a document that does not tell, or a run without them."""
     floor = document.lexical_floor
     if floor is UNSET or floor.note:
-        return "" if floor is UNSET else floor.note
+        return "" if floor is UNSET or floor.note == _UNRECORDED else _NOTES.get(floor.note, floor.note)
     missing = document.run.queries - floor.queries
     partial = f" ({count(missing, 'query', 'queries')} not recorded)" if missing > 0 else ""
     rated = [(row.measure, f"{row.ratio:.0%}", row.advice) for row in floor.measures if row.ratio is not None]
     if not rated:
-        return f"words alone cannot be compared with a system that reaches nothing{partial}"
+        return f"cannot be compared with a system that reaches nothing{partial}"
     advices = {advice for _, _, advice in rated}
     if len(advices) > 1:
-        shown = ", ".join(f"{share} of {name} ({advice})" for name, share, advice in rated)
-        return f"words alone reach {shown}{partial}"
+        shown = ", ".join(f"{share} of {name} (the rest {_REST.get(advice, '-')})" for name, share, advice in rated)
+        return f"reach {shown}{partial}"
     shown = ", ".join(f"{share} of {name}" for name, share, _ in rated)
     (advice,) = advices
-    return f"words alone reach {shown}{partial}" + (f": {advice}, {_WHY[advice]}" if advice else "")
+    return f"reach {shown}{partial}" + (f": {_WHY[advice]}" if advice else "")

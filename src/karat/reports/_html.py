@@ -186,7 +186,7 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     if operations := describe_operations(document):
         yield "Operations", operations
     if floor := describe_floor(document):
-        yield "Lexical floor", floor
+        yield "Keywords alone", floor
     if run.id:
         yield "Run", run.id
     yield "Report of", document.created
@@ -287,7 +287,7 @@ def _about(document: DecisionDocument) -> str:
         )
     if floor := [(name, *map(escape_text, cells)) for name, *cells in list_floor(document)]:
         tables.append(
-            _table("Lexical floor", FLOOR, floor) + f'<p class="caption">{escape_text(note_floor(document))}</p>'
+            _table("Keywords alone", FLOOR, floor) + f'<p class="caption">{escape_text(note_floor(document))}</p>'
         )
     parts = {
         "Run, golden set and baseline": facts,

@@ -43,7 +43,7 @@ def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> 
         "Checks that did not pass": format_checks(document),
         "Differences from the baseline": format_differences(document),
         "Unjudged documents": format_bounds(document),
-        "Lexical floor": format_floor(document),
+        "Keywords alone": format_floor(document),
         "Distribution": format_distribution(document),
         "Segments": format_segments(document),
     }

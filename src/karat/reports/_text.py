@@ -56,7 +56,7 @@ def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PL
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
         _failures(document, style),
-        _label("lexical floor", escaped(describe_floor(document)), style),
+        _label("keywords alone", escaped(describe_floor(document)), style),
         "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, run, style),
     ]

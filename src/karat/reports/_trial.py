@@ -40,19 +40,21 @@ def render_trial_html(report: TrialReport) -> str:
     )
 
 
-def render_trial_svg(report: TrialReport) -> str:
+def render_trial_svg(report: TrialReport, *, styled: bool = True) -> str:
     """Return the picture of a trial: the mean difference with its confidence sequence, and the evidence, over time.
 
-    It loads nothing, follows light and dark mode, and says in words what it shows.
+    It loads nothing, follows light and dark mode, and says in words what it shows. If it is not ``styled`` it is for a
+    page whose own style says how its parts look.
     """
     status = report.status
     title = f"{status.feature}, trial {status.number}: {report.measure}"
+    own = f'xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}"' if styled else 'class="trial"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+        f"<svg {own} "
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="trial-title" aria-describedby="trial-about">',
         f'<title id="trial-title">{_text(title)}</title>',
         f'<desc id="trial-about">{_text(describe_trial(report))}</desc>',
-        f"<style>{_STYLE}</style>",
+        f"<style>{_STYLE}</style>" if styled else "",
         f'<rect class="ground" width="{_WIDTH}" height="{_HEIGHT}"/>',
         _words(16, 24, title, "strong", 60),
     ]

@@ -47,8 +47,8 @@ def name_outcome(document: DecisionDocument) -> str:
         return "NO DECISION"
     if verdict.outcome != "inconclusive":
         return verdict.outcome.upper()
-    effect = "does not fail" if verdict.passed else "fails"
-    return f"INCONCLUSIVE, which {effect} by on_inconclusive = {verdict.on_inconclusive}"
+    effect = "passes" if verdict.passed else "fails"
+    return f"INCONCLUSIVE, which {effect} here (on_inconclusive = {verdict.on_inconclusive})"
 
 
 def find_observed_drops(document: DecisionDocument) -> list[CheckRow]:

@@ -1,6 +1,7 @@
-"""Starting a project: configuration, a golden set to start with, and CI."""
+"""Starting a project: configuration, a golden set to start with, CI, and a look at what is installed."""
 
+from karat.start._doctor import examine_installation
 from karat.start._project import CI, Start, start_project
 from karat.start._writing import FileResult
 
-__all__ = ["CI", "FileResult", "Start", "start_project"]
+__all__ = ["CI", "FileResult", "Start", "examine_installation", "start_project"]

@@ -165,14 +165,14 @@ def _has_table(path: Path) -> bool:
 def _refers(start: Start, existing: _Existing, place: Path) -> bool:
     """Return whether the configuration names the documents, so that the golden set holds none.
 
-    An existing configuration or golden set decides. A retriever of one's own reads the documents by itself: with a copy
-    in the set a changed document is measured, and earlier runs can still be compared.
+    An existing configuration or golden set decides. A retriever of one's own may read the documents by itself, or take
+    in those of the golden set: a copy would hide every later change from the latter.
     """
     if start.documents is None:
         return False
     if existing.path is not None:
         return existing.config is not None and existing.config.documents is not None
-    return not start.system and not has_documents(place) and not _why_copied(start)
+    return not has_documents(place) and not _why_copied(start)
 
 
 def _why_copied(start: Start) -> str:
@@ -191,7 +191,7 @@ def _make_starter(start: Start, existing: _Existing, place: Path, *, refers: boo
     starter = make_starter(start.documents, start.folder.resolve().name)
     if refers:
         return starter.without_documents()
-    why = "" if start.system or existing.path or has_documents(place) else _why_copied(start)
+    why = "" if existing.path or has_documents(place) else _why_copied(start)
     note = f"holds a copy of {start.documents}, which {why}; a change there is not measured"
     return replace(starter, notes=(*starter.notes, note)) if why else starter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -12,6 +13,8 @@ from karat.config import RESERVED
 from karat.core import UsageError, did_you_mean, shorten
 from karat.net import resolve
 from karat.systems._protocol import System, adapt, describe_path, failing_as
+
+_INSTALL = f"install it where karat runs ('{sys.executable} -m pip install ...'), or karat where your system does"
 
 
 def load_system(path: str, *, tenant: str = "", parameters: Mapping[str, Any] | None = None) -> System:
@@ -69,8 +72,9 @@ def _import(module: str, path: str) -> Any:
         try:
             return import_module(module)
         except ModuleNotFoundError as error:
-            hint = "is it installed, or in the current folder?" if error.name in (module, module.split(".")[0]) else ""
-            raise UsageError(f"system {path}: {error}{'; ' + hint if hint else ''}") from None
+            is_own = error.name in (module, module.split(".")[0])
+            hint = "is it installed, or in the current folder?" if is_own else f"{module} imports it; {_INSTALL}"
+            raise UsageError(f"system {path}: {error}; {hint}") from None
 
 
 def _is_factory(value: Any, parameters: Mapping[str, Any]) -> bool:

@@ -66,6 +66,7 @@ def test_a_number_without_end_costs_no_other_span(receiver: Receiver, read: Read
     assert [event.value for event in events] == [None, None]
 
 
+@pytest.mark.slow
 def test_many_rerankers_take_no_longer_than_their_number(receiver: Receiver, read: Read) -> None:
     """Ten thousand rerankers of one list, each asked in other words: four hundred million steps if each sorts all."""
     found = [("wifi", 1.0)]
@@ -144,18 +145,19 @@ def _is_cut_off(connection: socket.socket, drip: bytes) -> bool:
 )
 def test_two_lengths_are_none(server: Server, headers: bytes, body: bytes) -> None:
     """A proxy before the receiver may believe the other one."""
-    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=600) as connection:
         connection.sendall(HEAD + headers + b"\r\n" + body)
         assert connection.recv(100).split(b" ")[1] == b"400"
 
 
+@pytest.mark.slow
 def test_small_chunks_take_no_more_memory_than_large_ones(server: Server) -> None:
     """Four hundred thousand chunks of two bytes: kept as a list, they would take forty times as much."""
     import resource
 
     chunks = b"2\r\n  \r\n" * 10_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=600) as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         for part in repeat(chunks, 40):
             connection.sendall(part)
@@ -189,6 +191,7 @@ def test_a_full_buffer_takes_no_more(receiver: Receiver, monkeypatch: pytest.Mon
         receiver.accept(batch(retriever(3, "a", [])))
 
 
+@pytest.mark.slow
 def test_a_query_of_many_channels_is_not_lost(receiver: Receiver, read: Read, path: Path) -> None:
     """Each of 200 documents is in 400 channels with long names: which ones is left out, and the query is there."""
     found = [(f"d{n}", 1.0) for n in range(200)]

@@ -355,6 +355,7 @@ def test_loops_of_parents_lead_nowhere(receiver: Receiver, read: Read) -> None:
     assert events == []
 
 
+@pytest.mark.slow
 def test_a_deep_trace_takes_no_longer_than_its_length(receiver: Receiver, read: Read) -> None:
     """Ten thousand retrievers inside each other are one query."""
     receiver.accept(batch(*(retriever(number, "deep", [("a", 1.0)], parent=number - 1) for number in range(1, 10_001))))

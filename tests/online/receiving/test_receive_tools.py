@@ -44,7 +44,7 @@ def test_what_frameworks_retrieved_is_in_the_log(
     )
     thread.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(600)
         command = [str(python_of("tracing")), str(HERE / "tools" / "send_spans.py"), str(tmp_path / "example.py")]
         told = environment | {"OTEL_EXPORTER_OTLP_ENDPOINT": urls[0]}
         process = subprocess.run(command, cwd=tmp_path, env=told, capture_output=True, text=True, timeout=600)

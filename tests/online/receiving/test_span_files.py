@@ -182,7 +182,7 @@ def test_scores_and_annotations_are_feedback(path: Path, tmp_path: Path) -> None
         (b"", "none of what can be imported"),
         (b"hello\n", "none of what can be imported"),
         (b'{"a": 1}', "none of what can be imported"),
-        (b"PAR1 and no more", "no Parquet that can be read"),
+        (b"PAR1 and no more", "not a valid Parquet file"),
         (b'{"resourceSpans": [{"scopeSpans": [{}]}]}', "cannot be read"),
         (b'{"resourceSpans": []}', "no span of a retriever"),
         (lines([otlp(), {"x": 1}]).encode(), "neither a span nor a score"),

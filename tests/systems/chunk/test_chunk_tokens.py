@@ -74,6 +74,7 @@ def test_tokens_against_a_walk(text: str) -> None:
     assert WORDS(text) == walked(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 def test_tokens_hold_everything_but_white_space(text: str) -> None:

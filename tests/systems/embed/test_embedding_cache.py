@@ -418,7 +418,7 @@ def test_several_processes_share_one_limit(path):
     ]
     for process in processes:
         with process:
-            assert process.wait(60) == 0, "see its traceback above"
+            assert process.wait(600) == 0, "see its traceback above"
     with_cache(Toy(size=LARGE), path, limit=LIMIT)(["one more"])
     assert 0 < count(path) < 300
 

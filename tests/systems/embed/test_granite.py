@@ -135,6 +135,7 @@ def test_the_same_call_gives_the_same_bytes(granite):
     assert all(np.array_equal(first, granite(texts)) for _ in range(3))
 
 
+@pytest.mark.slow
 def test_more_texts_than_a_window(granite, monkeypatch):
     """Texts go through in windows, and every row lands at its own text."""
     texts = [f"{'room ' * (number % 7)}{number}" for number in range(50)]
@@ -192,6 +193,7 @@ def test_neighbours_make_sense(granite):
     assert near.argmax(axis=1).tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
 
 
+@pytest.mark.slow
 def test_many_threads_at_once(granite):
     """One embedder serves all threads, and BLAS has its threads back when the last has left."""
     before = blas_threads()

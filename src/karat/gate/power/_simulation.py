@@ -14,9 +14,9 @@ import numpy as np
 
 from karat.core import Floats, Measure, UsageError
 from karat.evaluation import Evaluation
-from karat.gate._comparison import make_generator
 from karat.gate._decision import decide
 from karat.gate._policy import Policy
+from karat.stats import make_generator
 
 Progress = Callable[[int, int], None]
 """Called with the number of simulated runs, and of all of them."""

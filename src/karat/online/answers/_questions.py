@@ -77,7 +77,7 @@ def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, 
 
 
 def _index_wordings(golden: GoldenSet) -> dict[str, tuple[str, int]]:
-    """Return the query and the number of each wording, by the folded wording; the first one of two that are equal."""
+    """Return for each folded wording its query and its number; of equal wordings the first one counts."""
     judged = {query for query, grades in golden.qrels().items() if grades}
     wordings: dict[str, tuple[str, int]] = {}
     for query in golden.queries:

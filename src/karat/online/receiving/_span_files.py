@@ -118,6 +118,9 @@ def _transpose(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _read_parquet(data: bytes, name: str) -> list[dict[str, Any]]:
     import polars as pl
 
+    from karat.measures import refuse_bomb
+
+    refuse_bomb(io.BytesIO(data), name)
     try:
         return pl.read_parquet(io.BytesIO(data)).to_dicts()
     except (pl.exceptions.PolarsError, ValueError, TypeError, OSError) as error:

@@ -13,7 +13,16 @@ from typing import Any
 from karat.core import Answer, Citation, Hit, Span, document_of
 from karat.online._hit_rows import NotHits, to_hit, to_text
 from karat.online._records import LoggedHit
-from karat.online._shadow_records import ANSWERED, FAILED, TIMEOUT, MirroredAnswer, MirroredPart, ShadowDraft
+from karat.online._shadow_records import (
+    ANSWERED,
+    BREAKER_OPEN,
+    FAILED,
+    QUEUE_FULL,
+    TIMEOUT,
+    MirroredAnswer,
+    MirroredPart,
+    ShadowDraft,
+)
 
 DEPTH = 100
 """The documents of a list that are kept."""
@@ -49,6 +58,10 @@ class Outcome:
     answer: MirroredAnswer | None = None
 
 
+DROPPED, LEFT_ALONE = Outcome(status=QUEUE_FULL), Outcome(status=BREAKER_OPEN)
+"""What becomes of a call while its caller waits: always the same, so that it is made once."""
+
+
 def time_out(seconds: float) -> Outcome:
     """Return the outcome of a job that was given up. It took at least so long, so that it counts among latencies."""
     return Outcome(status=TIMEOUT, latency=seconds * 1000, error=f"no answer within {seconds:g} s")
@@ -68,9 +81,10 @@ def find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
     >>> find_text((7, "wifi"), {}), find_text((), {"query": "pool", "k": 3}), find_text((), {})
     ('wifi', 'pool', '')
     """
-    for name in ("query", "text", "q", "question"):
-        if type(value := options.get(name)) is str:
-            return value
+    if options:
+        for name in ("query", "text", "q", "question"):
+            if type(value := options.get(name)) is str:
+                return value
     for value in arguments:
         if type(value) is str:
             return value
@@ -85,12 +99,8 @@ def list_ids(result: Any, *, consume: bool = False) -> tuple[str, ...]:
     >>> list_ids(["wifi:chunk:2", "pool"]), list_ids(Answer("Free.", hits=[("spa", 0.5)]))
     (('wifi:chunk:2', 'pool'), ('spa',))
     """
-    if isinstance(result, Answer):
-        result = result.hits
-    elif isinstance(result, Mapping):
-        if "hits" not in result:
-            raise NotHits("a mapping without hits")
-        result = result["hits"]
+    if type(result) is not list:  # nearly always it is one, and needs no look at what else it may be
+        result = _find_hits(result)
     if type(result) is not list:
         if isinstance(result, str | bytes) or not isinstance(result, Iterable if consume else Sequence):
             raise NotHits(f"{type(result).__name__} is not a list of hits")
@@ -99,6 +109,17 @@ def list_ids(result: Any, *, consume: bool = False) -> tuple[str, ...]:
     if _PAIRS.issuperset(map(type, items)):
         items = [item[0] if len(item) == 2 else item for item in items]
     return tuple(items) if _TEXTS.issuperset(map(type, items)) else tuple([_name_document(item) for item in items])
+
+
+def _find_hits(result: Any) -> Any:
+    """Return the hits of an answer, or of a mapping that has some; anything else as it is."""
+    if isinstance(result, Answer):
+        return result.hits
+    if isinstance(result, Mapping):
+        if "hits" not in result:
+            raise NotHits("a mapping without hits")
+        return result["hits"]
+    return result
 
 
 def _name_document(item: Any) -> str:

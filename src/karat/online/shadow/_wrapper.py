@@ -16,18 +16,26 @@ from typing import Any, Literal, Protocol
 from karat.core import UsageError
 from karat.online._shadow_records import (
     ANSWERED,
-    BREAKER_OPEN,
     CONTROL_FAILED,
     CONTROL_UNREADABLE,
     FAILED,
-    QUEUE_FULL,
     TIMEOUT,
     UNFINISHED,
     ShadowDraft,
 )
 from karat.online.flags import LiveFlags
 from karat.online.shadow._breaker import Breaker
-from karat.online.shadow._job import Job, Outcome, copy_arguments, describe, find_text, list_ids, mirror_answer
+from karat.online.shadow._job import (
+    DROPPED,
+    LEFT_ALONE,
+    Job,
+    Outcome,
+    copy_arguments,
+    describe,
+    find_text,
+    list_ids,
+    mirror_answer,
+)
 from karat.online.shadow._limits import Limits
 from karat.online.shadow._sampling import follow_flag, make_chooser
 from karat.online.shadow._tasks import Tasks
@@ -115,7 +123,8 @@ class Shadow:
 
     def _begin(self) -> None:
         """Start with nothing: in a new shadow, and in the child of a fork."""
-        self._lock = threading.Condition()
+        self._mutex = threading.RLock()  # a condition is entered by calls of Python's, for which the caller waits
+        self._lock = threading.Condition(self._mutex)
         self._counts: dict[str, int] = {"calls": 0, "sampled": 0}
         self._pending: dict[str, Job] = {}
         self.breaker = Breaker(self._limits.failures, self._limits.pause)
@@ -202,14 +211,25 @@ class Shadow:
             session = session if own_session is None else own_session
             has_session = self._by_session and session is not None and session != ""
             weight = 0.0 if self._closed else self._choose(str(session) if has_session else text)
-            with self._lock:
+            with self._mutex:
                 self._counts["calls"] += 1
                 self._counts["sampled"] += weight > 0
             if not weight:
                 return None
             user = user if own_user is None else own_user
-            draft = ShadowDraft(self._log.new_id(), time(), self.feature, text, session, user, query)
-            draft.k, draft.weight, draft.lists, draft.systems = self._k, weight, self._lists, self._systems
+            draft = ShadowDraft(
+                self._log.new_id(),
+                time(),
+                self.feature,
+                text,
+                session,
+                user,
+                query,
+                k=self._k,
+                weight=weight,
+                lists=self._lists,
+                systems=self._systems,
+            )
             return Job(draft, *copy_arguments(arguments, options))
         except Exception:
             self._count(ERRORS)
@@ -226,7 +246,7 @@ class Shadow:
             draft = job.draft
             draft.control_latency = (perf_counter() - start) * 1000
             if self._pool.is_full():
-                self._write(job, Outcome(status=QUEUE_FULL))
+                self._write(job, DROPPED)
                 return
             try:
                 draft.control = list_ids(result)  # before the host gets the list, and may change it
@@ -237,7 +257,7 @@ class Shadow:
                 return
             admitted = self.breaker.admit()
             if admitted is None:
-                self._write(job, Outcome(status=BREAKER_OPEN))
+                self._write(job, LEFT_ALONE)
                 return
             job.trial, job.context = admitted == "trial", copy_context()
             self._pending[draft.id] = job
@@ -249,13 +269,13 @@ class Shadow:
     def _admit(self, job: Job) -> Outcome | None:
         """Return why a job that has waited is not to be done; None if it is."""
         if self.breaker.state != "closed" and not job.trial:
-            return Outcome(status=BREAKER_OPEN)
+            return LEFT_ALONE
         return None
 
     def _finish(self, job: Job, outcome: Outcome) -> None:
         """Write what became of a job that was pending, once. Nothing is ever raised."""
         try:
-            with self._lock:
+            with self._mutex:
                 if job.done:
                     return
                 job.done = True
@@ -275,12 +295,13 @@ class Shadow:
         draft = job.draft
         draft.status, draft.treatment, draft.error = outcome.status, outcome.ids, outcome.error
         draft.treatment_latency = outcome.latency
-        draft.answers = draft.answers[0], outcome.answer if self._lists else None
+        if outcome.answer is not None and self._lists:
+            draft.answers = draft.answers[0], outcome.answer
         self._log.write(draft)
         self._count(outcome.status)
 
     def _count(self, what: str) -> None:
-        with self._lock:
+        with self._mutex:
             self._counts[what] = self._counts.get(what, 0) + 1
 
     def abandon(self) -> None:

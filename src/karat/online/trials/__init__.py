@@ -19,15 +19,21 @@ from karat.online.trials._observations import UNJUDGED, Observations
 from karat.online.trials._plan import Source, TrialPlan
 from karat.online.trials._position import LogPosition
 from karat.online.trials._sessions import SessionMark, mark_session
+from karat.online.trials._showing import (
+    accepts_feature,
+    count_trials,
+    list_trials,
+    page_trials,
+    read_transitions,
+    report_trial,
+    show_trial,
+)
 from karat.online.trials._trial import (
     decide_trial,
     describe_position,
-    list_trials,
     look_at_trial,
-    read_transitions,
     record_batch,
     reopen_trial,
-    report_trial,
     start_trial,
     stop_trial,
 )
@@ -48,7 +54,9 @@ __all__ = [
     "SessionMark",
     "Source",
     "TrialPlan",
+    "accepts_feature",
     "add_from_log",
+    "count_trials",
     "decide_trial",
     "describe_position",
     "find_limit",
@@ -62,12 +70,14 @@ __all__ = [
     "look_at_trial",
     "mark_session",
     "open_task",
+    "page_trials",
     "plan_trial",
     "read_transitions",
     "record_batch",
     "record_file",
     "reopen_trial",
     "report_trial",
+    "show_trial",
     "start_trial",
     "stop_trial",
 ]

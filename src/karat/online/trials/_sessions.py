@@ -10,7 +10,7 @@ _BYTES = 8
 
 
 class SessionMark(NamedTuple):
-    """By what a session is known again in another log."""
+    """Identifies a session that another log may have, too."""
 
     session: bytes
     """A digest of its id."""

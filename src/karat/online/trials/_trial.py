@@ -16,23 +16,20 @@ from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
 from karat.online.trials._dealing import list_deals, list_deals_since
 from karat.online.trials._judgment import CorpusRun, LogUse
-from karat.online.trials._observations import Observations, name_series
+from karat.online.trials._observations import Observations
 from karat.online.trials._plan import CHOICES, TrialPlan, decode_plan, encode_plan
-from karat.online.trials._points import trace_trial
 from karat.online.trials._position import FILE, LOG, ORIGIN, LogPosition, read_positions
 from karat.online.trials._variants import judge_variants
 from karat.schema.trials import (
-    TrialList,
     TrialLog,
     TrialOutcome,
-    TrialReport,
     TrialStatus,
     TrialTransition,
 )
 from karat.stats.sequential import Decision
 from karat.store import Row, Store, open_store
 
-_OVER = ("graduated", "rejected")
+OVER = ("graduated", "rejected")
 _LARGEST_COUNT = 10_000_000
 """In a batch: all that a store adds up stays a number that it can hold, and that a look has room for."""
 _EXIT_CODES = {"graduated": 0, "rejected": 1, "paused": 4}
@@ -72,12 +69,27 @@ def start_trial(path: str | os.PathLike[str], plan: TrialPlan, *, now: float | N
     with open_store(path, write=True) as store, store.transaction():
         flag = store.flag(plan.feature)
         version = 0 if flag is None else int(flag[1])
+        _require_rollout(store, plan)
         fixed = encode_plan(replace(plan, shares=_plan_shares(store, plan), flag_version=version))
         row = (plan.feature, *bounds, plan.least, rule.effect, fixed, time.time() if now is None else now)
         if not store.trials.add(row):
             raise UsageError(f"a trial of {plan.feature!r} is not over: stop it, or let it decide")
         store.trials.forget_earlier_sessions(plan.feature)
-        return _look(store, find_trial(store, plan.feature))
+        return look(store, find_trial(store, plan.feature))
+
+
+def _require_rollout(store: Store, plan: TrialPlan) -> None:
+    """Refuse a trial of sessions whose flag gives the feature to nobody: switching it on later would spoil the trial.
+
+    Without a flag the host says by itself who gets the feature.
+    """
+    known = collect_flags(store).get(plan.feature)
+    if plan.source == "sessions" and known is not None and not (known[0].enabled and known[0].percent):
+        state = "has a rollout of 0 %" if known[0].enabled else "is switched off"
+        raise UsageError(
+            f"the flag {plan.feature!r} {state}: nobody gets the feature, and a flag that is changed after the start "
+            f"keeps a trial from graduating; set it first, as with 'karat flag set {plan.feature} --percent 50 --on'"
+        )
 
 
 def _plan_shares(store: Store, plan: TrialPlan) -> dict[str, float]:
@@ -144,28 +156,31 @@ def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: O
 def look_at_trial(path: str | os.PathLike[str], feature: str) -> TrialStatus:
     """Return what is known about the latest trial of a feature. Looking is free, and counted."""
     with open_store(path, write=True, make=False) as store, store.transaction():
-        return _look(store, find_trial(store, feature))
-
-
-def list_trials(path: str | os.PathLike[str]) -> TrialList:
-    """Return all trials, the oldest first. They are not looked at: nothing is counted."""
-    with open_store(path) as store:
-        trials = tuple(_describe(store, _to_trial(row, store)) for row in store.trials.all())
-        return TrialList(store=str(path), trials=trials)
+        return look(store, find_trial(store, feature))
 
 
 def decide_trial(
-    path: str | os.PathLike[str], feature: str, *, author: str, reason: str = "the evidence is enough"
+    path: str | os.PathLike[str],
+    feature: str,
+    *,
+    author: str,
+    reason: str = "the evidence is enough",
+    number: int | None = None,
+    expected: str | None = None,
 ) -> TrialOutcome:
     """Carry out what the evidence allows; the transition is None if the trial goes on.
 
-    The trial and the feature's flag change together or not at all: a treatment that graduates is for everybody, a
-    harmful one is switched off. Of two that decide at once one does, and the other is told that the trial is over.
+    Who has looked at a trial names its ``number``, and as ``expected`` what the evidence allowed then: if another trial
+    is the latest by now, or something else is allowed, nothing is done. The trial and the feature's flag change
+    together or not at all: a treatment that graduates is for everybody, a harmful one is switched off. Of two that
+    decide at once one does, and the other is told that the trial is over.
     """
     with open_store(path, write=True, make=False) as store, store.transaction():
-        trial = find_trial(store, feature, running=True)
-        status = _look(store, trial)
+        trial = find_trial(store, feature, running=True, number=number)
+        status = look(store, trial)
         decision = Decision(status.decision)
+        if expected is not None and decision != expected:
+            raise UsageError(f"the evidence allows {decision.value!r} by now, and not {expected!r}; look again")
         if decision is Decision.CONTINUE:
             return TrialOutcome(status=status, transition=None, exit_code=4)
         after, changes = _MOVES[decision]
@@ -188,58 +203,37 @@ def _choose_variant(store: Store, feature: str, treatment: str) -> dict[str, Any
     return {"variants": {treatment: 1}, "overrides": kept}
 
 
-def stop_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
+def stop_trial(
+    path: str | os.PathLike[str], feature: str, *, author: str, reason: str, number: int | None = None
+) -> TrialTransition:
     """Reject a trial that is running or paused, whatever the evidence. The flag stays as it is."""
     with open_store(path, write=True, make=False) as store, store.transaction():
-        trial = find_trial(store, feature)
-        if trial.status in _OVER:
+        trial = find_trial(store, feature, number=number)
+        if trial.status in OVER:
             raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status} already")
-        return _move(store, trial, "rejected", author, reason, _look(store, trial))
+        return _move(store, trial, "rejected", author, reason, look(store, trial))
 
 
-def reopen_trial(path: str | os.PathLike[str], feature: str, *, author: str, reason: str) -> TrialTransition:
+def reopen_trial(
+    path: str | os.PathLike[str], feature: str, *, author: str, reason: str, number: int | None = None
+) -> TrialTransition:
     """Let the latest trial of a feature run again, with all that was measured. The flag stays as it is."""
     with open_store(path, write=True, make=False) as store, store.transaction():
-        trial = find_trial(store, feature)
+        trial = find_trial(store, feature, number=number)
         if trial.status == "running":
             raise UsageError(f"trial {trial.number} of {feature!r} is running")
         return _move(store, trial, "running", author, reason, None)
 
 
-def report_trial(path: str | os.PathLike[str], feature: str) -> TrialReport:
-    """Return the latest trial of a feature over time, for a picture. It is a look, and counted."""
-    with open_store(path, write=True, make=False) as store, store.transaction():
-        trial = find_trial(store, feature)
-        status = _look(store, trial)
-        measure = trial.plan.label(trial.plan.measure, status.treatment)
-        rows = store.trials.hourly(trial.key, name_series(measure))
-        moves = tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
-    rule = replace(trial.plan.rule, alpha=trial.plan.rule.alpha / len(trial.plan.treatments))
-    return TrialReport(
-        status=status,
-        measure=measure,
-        effect=rule.effect,
-        enough=-math.log(rule.alpha),
-        futile=-math.log(rule.beta),
-        points=trace_trial(rows, rule, now=time.time()),
-        transitions=moves,
-    )
-
-
-def read_transitions(path: str | os.PathLike[str], feature: str) -> tuple[TrialTransition, ...]:
-    """Return the decisions on the latest trial of a feature, the oldest first, each with its evidence."""
-    with open_store(path) as store:
-        trial = find_trial(store, feature)
-        return tuple(_to_transition(trial, row) for row in store.trials.transitions(trial.key))
-
-
-def find_trial(store: Store, feature: str, *, running: bool = False) -> Trial:
-    """Return the latest trial of a feature; refuse one that should be running and is not."""
+def find_trial(store: Store, feature: str, *, running: bool = False, number: int | None = None) -> Trial:
+    """Return the latest trial of a feature; refuse one that has another number, or should be running and is not."""
     row = store.trials.latest(feature)
     if row is None:
         features = {name for _, name, *_ in store.trials.all()}
         raise InputError(f"no trial of {feature!r}{did_you_mean(feature, features)}", source=store.place)
-    trial = _to_trial(row, store)
+    trial = to_trial(row, store)
+    if number is not None and trial.number != number:
+        raise UsageError(f"the latest trial of {feature!r} is {trial.number}, and not {number}; look again")
     if running and trial.status != "running":
         raise UsageError(f"trial {trial.number} of {feature!r} is {trial.status}, and not running")
     return trial
@@ -258,7 +252,8 @@ def _require_planned(plan: TrialPlan, seen: Observations) -> None:
         raise UsageError(f"a batch of {most:,} of one kind is too large; record batches of up to {_LARGEST_COUNT:,}")
 
 
-def _to_trial(row: Row, store: Store) -> Trial:
+def to_trial(row: Row, store: Store) -> Trial:
+    """Return the trial of a row."""
     key, feature, number, status, settings, version, looks, _, started, *_ = row
     try:
         plan = decode_plan(settings)
@@ -267,16 +262,17 @@ def _to_trial(row: Row, store: Store) -> Trial:
     return Trial(key, feature, number, status, plan, version, looks, started)
 
 
-def _look(store: Store, trial: Trial) -> TrialStatus:
+def look(store: Store, trial: Trial) -> TrialStatus:
     """Return what is known, and write down that somebody looked."""
     store.trials.count_look(trial.key)
-    status = _describe(store, trial, looks=trial.looks + 1)
+    status = describe(store, trial, looks=trial.looks + 1)
     (deciding, *_) = status.measures
     store.trials.set_samples(trial.key, status.samples, deciding.log_better, time.time())
     return status
 
 
-def _describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStatus:
+def describe(store: Store, trial: Trial, looks: int | None = None) -> TrialStatus:
+    """Return what is known about a trial, without a look being counted."""
     series = store.trials.values(trial.key)
     seen = Observations.from_series(series)
     logs = read_positions(store, trial.key)
@@ -328,11 +324,11 @@ def _find_deals(store: Store, trial: Trial) -> tuple[int, tuple[str, ...]]:
     """
     flag = store.flag(trial.feature)
     version = 0 if flag is None else int(flag[1])
-    if trial.status in _OVER:
-        (*_, last) = (_to_transition(trial, row) for row in store.trials.transitions(trial.key))
+    if trial.status in OVER:
+        (*_, last) = (to_transition(trial, row) for row in store.trials.transitions(trial.key))
         version = 0 if last.evidence is None else last.evidence.flag_version
     if trial.plan.flag_version is None:  # a trial that an older karat started
-        return version, list_deals_since(store, trial.feature, trial.started) if trial.status not in _OVER else ()
+        return version, list_deals_since(store, trial.feature, trial.started) if trial.status not in OVER else ()
     return version, list_deals(store, trial.feature, trial.plan.flag_version, version)
 
 
@@ -363,12 +359,13 @@ def _move(
     now = time.time()
     text = msgspec.json.encode(evidence).decode()
     row = (trial.version + 1, now, author, reason, trial.status, after, text)
-    if not store.trials.move(trial.key, row, ended=now if after in _OVER else None):
+    if not store.trials.move(trial.key, row, ended=now if after in OVER else None):
         raise AssertionError(f"trial {trial.key} changed inside a transaction")
-    return _to_transition(trial, row)
+    return to_transition(trial, row)
 
 
-def _to_transition(trial: Trial, row: Row) -> TrialTransition:
+def to_transition(trial: Trial, row: Row) -> TrialTransition:
+    """Return the decision of a row."""
     version, moment, author, reason, before, after, evidence = row
     return TrialTransition(
         feature=trial.feature,

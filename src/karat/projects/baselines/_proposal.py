@@ -81,10 +81,6 @@ def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...], certa
         "# Floors: the mean of this run minus the larger of the tolerated drop and the error of the mean.",
         "# They hold without a baseline, and stop a slow decline that no single comparison shows.",
     ]
-    if must_pass:
-        ids = ", ".join(json.dumps(query, ensure_ascii=False) for query in must_pass)
-        which = f"{len(must_pass)} of {certain:,} that were found at rank 1; name those that must never be lost"
-        lines += ["[gate]", f"must_pass = [{ids}] # {which}"]
     for proposal in floors:
         lines += [
             "",
@@ -93,4 +89,8 @@ def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...], certa
             f"min = {proposal.floor:g} # {proposal.mean:.4f} - {proposal.margin:.4f}",
             *(f"{name} = {json.dumps(value)}" for name, value in proposal.keeps.items()),
         ]
+    if must_pass:  # a comment: a file that has the table [gate] already cannot have it twice
+        ids = ", ".join(json.dumps(query, ensure_ascii=False) for query in must_pass)
+        which = f"{len(must_pass)} of {certain:,} that were found at rank 1; name those that must never be lost"
+        lines += ["", f"# For the table [gate] ({which}):", f"# must_pass = [{ids}]"]
     return "\n".join(lines) + "\n"

@@ -9,8 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from karat.core import InputError, Run, UsageError
-from karat.files import access_file
+from karat.files import access_file, read_bytes
 from karat.golden import fingerprint
 from karat.projects._gating import find_project, require_complete
 from karat.projects._project import Project, open_project
@@ -84,7 +86,8 @@ def newest_run(
     """Return the newest complete run on the golden set of a project; the arguments are those of :func:`find_runs`.
 
     With ``configured`` it is the newest of the system that karat.toml configures. The second value says which newer
-    files were passed over, and why: damaged, unfinished, on another golden set, or of another system.
+    files were passed over, and why: damaged, unfinished, on another golden set, of another system, or a variant of a
+    sweep.
     """
     project, files = find_runs(paths, golden=golden)
     return choose_newest(project, files, source=str(paths[0]) if len(paths) == 1 else "", configured=configured)
@@ -93,22 +96,19 @@ def newest_run(
 def choose_newest(
     project: Project, files: Sequence[RunFile], *, source: str = "", configured: bool = False
 ) -> tuple[RunFile, tuple[str, ...]]:
-    """Return what :func:`newest_run` returns, of files that are ordered already; ``source`` is named in errors."""
+    """Return what :func:`newest_run` returns, of files that are ordered already; ``source`` is named in errors.
+
+    A variant of a sweep is chosen only if there is nothing else: it was tried, and is not what the project has.
+    """
     digest = fingerprint(project.golden)
-    passed_over: list[str] = []
-    for file in files:
-        try:
-            run = read_saved_run(file)
-            if run.provenance.golden.get("fingerprint") != digest:
-                passed_over.append(f"{file.path}: is on another golden set")
-                continue
-            require_complete(project.golden, run)
-            difference = describe_difference(project, run) if configured else ""
-            if not difference:
-                return file, tuple(passed_over)
-            passed_over.append(f"{file.path}: is not of the configured system: {difference}")
-        except InputError as error:
-            passed_over.append(name_file(file, error))
+    variants = find_variants(project.config.folder)
+    faults: dict[Path, str] = {}
+    for file in sorted(files, key=lambda file: file.path.name in variants):
+        faults[file.path] = _find_fault(project, file, digest, configured=configured)
+        if not faults[file.path]:
+            newer = [other.path for other in files[: files.index(file)]]
+            return file, tuple(faults.get(path) or f"{path}: is a variant of a sweep" for path in newer)
+    passed_over = list(faults.values())
     more = f", nor {len(passed_over) - 1:,} more" if len(passed_over) > 1 else ""
     of_system = " of the configured system" if configured else ""
     raise InputError(
@@ -116,6 +116,40 @@ def choose_newest(
         source=source,
         hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
     )
+
+
+def _find_fault(project: Project, file: RunFile, digest: str, *, configured: bool) -> str:
+    """Return why a file does not hold the newest run, with its path; "" if it may."""
+    try:
+        run = read_saved_run(file)
+        if run.provenance.golden.get("fingerprint") != digest:
+            return f"{file.path}: is on another golden set"
+        require_complete(project.golden, run)
+        difference = describe_difference(project, run) if configured else ""
+    except InputError as error:
+        return name_file(file, error)
+    return f"{file.path}: is not of the configured system: {difference}" if difference else ""
+
+
+def find_variants(folder: Path) -> frozenset[str]:
+    """Return the names of the run files that sweeps of a project made, as its log of experiments has them.
+
+    A log that cannot be read has none; ``karat experiments`` says what is wrong with it.
+    """
+    try:
+        log = msgspec.json.decode(read_bytes(folder / "experiments.json"), type=_Log)
+    except (InputError, msgspec.DecodeError):
+        return frozenset()
+    return frozenset(Path(entry.run).name for entry in log.experiments if entry.run and entry.sweep)
+
+
+class _Entry(msgspec.Struct):
+    run: str = ""
+    sweep: str = ""
+
+
+class _Log(msgspec.Struct):
+    experiments: list[_Entry]
 
 
 def _list_runs(project: Path, *, bare: bool) -> list[RunFile]:

@@ -23,12 +23,14 @@ _DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Scored:
+class ListedRun:
     """A run file as it is listed, with what was read of it."""
 
     row: SavedRun
     run: Run | None = None
+    """None if the file could not be read."""
     evaluation: Evaluation | None = None
+    """None if the run could not be scored; the row says why."""
 
 
 def list_runs(
@@ -48,7 +50,7 @@ def list_runs(
     baseline = _read_baseline(project)
     rows = []
     for number, file in enumerate(chosen, 1):
-        rows.append(_score(project, file, names, baseline).row)
+        rows.append(read_listed_run(project, file, names, baseline).row)
         if progress:
             progress(number, len(chosen))
     return RunListing(
@@ -66,7 +68,7 @@ def describe_saved_run(
     chosen = choose_run(path, golden=golden)
     project = open_project(chosen.project)
     _, (file,) = find_runs([chosen.path], golden=chosen.project)
-    scored = _score(project, file, _choose_measures(project, measures), _read_baseline(project))
+    scored = read_listed_run(project, file, _choose_measures(project, measures), _read_baseline(project))
     run, evaluation = scored.run, scored.evaluation
     if run is None:
         raise InputError(scored.row.note or "cannot be read", source=str(chosen.path))
@@ -173,7 +175,7 @@ def _choose_measures(project: Project, measures: Sequence[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(str(Measure.parse(name)) for name in chosen))
 
 
-def _score(project: Project, file: RunFile, measures: Sequence[str], baseline: Baseline | None) -> _Scored:
+def read_listed_run(project: Project, file: RunFile, measures: Sequence[str], baseline: Baseline | None) -> ListedRun:
     """Return a run file with its means; one that cannot be scored is listed with the reason."""
     provenance = read_header(file.path)
     run: Run | None = None
@@ -209,7 +211,7 @@ def _score(project: Project, file: RunFile, measures: Sequence[str], baseline: B
         failed=len({trace.query for trace in run.traces if trace.error}) if run else 0,
         measures={} if evaluation is None else _null({name: evaluation.mean(name) for name in measures}),
     )
-    return _Scored(row=row, run=run, evaluation=evaluation)
+    return ListedRun(row=row, run=run, evaluation=evaluation)
 
 
 def _null(table: Mapping[str, float]) -> dict[str, float | None]:

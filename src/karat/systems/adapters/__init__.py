@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.systems.adapters._milvus import Milvus
     from karat.systems.adapters._pgvector import PgVector
     from karat.systems.adapters._qdrant import Qdrant
-    from karat.systems.adapters._runs import RunFolder
+    from karat.systems.adapters._runs import RunFolder, find_longest_list
     from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
     from karat.systems.adapters._sqlite import SqliteFts
     from karat.systems.adapters._store import Match, Store
@@ -51,6 +51,7 @@ __all__ = [
     "Surroundings",
     "Tantivy",
     "Weaviate",
+    "find_longest_list",
     "list_systems",
     "open_system",
     "register",
@@ -71,6 +72,7 @@ _HOME = {
     "LangChain": "_langchain",
     "LlamaIndex": "_llama_index",
     "RunFolder": "_runs",
+    "find_longest_list": "_runs",
     "SqliteFts": "_sqlite",
     **dict.fromkeys(("Match", "Store"), "_store"),
     **dict.fromkeys(("StoreOptions", "StoreSettings", "Surroundings"), "_settings"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,10 @@ class RunFolder:
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the answers: the hash of the files stands for the system that wrote them."""
         answers = f"sha256:{self._digest.hexdigest()}"
-        return {"kind": self.name, "where": self._where, "pattern": self._pattern, "answers": answers}
+        longest = max(map(len, self._rankings.values()))
+        return {
+            "kind": self.name, "where": self._where, "pattern": self._pattern, "answers": answers, "longest": longest,
+        }  # fmt: skip
 
     def retrieve(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the ids and scores that the files hold for the query with this text."""
@@ -101,6 +105,19 @@ def _find_files(folder: Path, pattern: str) -> list[Path]:
         return sorted(path for path in folder.glob(pattern) if path.is_file() and path.name[0] != ".")
     except (ValueError, NotImplementedError, IndexError) as error:
         raise UsageError(f"[system] pattern = {shorten(pattern)}: {error}; write one such as *.trec") from None
+
+
+def find_longest_list(table: Mapping[str, Any], folder: Path) -> int:
+    """Return how many hits the longest list has in the run files of a table ``[system]``; 0 if there is none."""
+    files = _find_files(folder / str(table.get("path", "")), str(table.get("pattern", "*")))
+    states = [(path, path.stat()) for path in files]
+    return _find_longest(tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states))
+
+
+@lru_cache(maxsize=4)
+def _find_longest(files: tuple[tuple[str, int, int], ...]) -> int:
+    """Return the length of the longest list; a file that did not change is not read again."""
+    return max((len(scores) for path, _, _ in files for scores in read_run(path).table().values()), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
