@@ -201,6 +201,7 @@ def test_the_numbers_are_those_of_scipy(run: Run, folder: Path) -> None:
     assert pair["lists"]["queries"] == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("correction", "theirs"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
 def test_other_corrections(run: Run, folder: Path, correction: str, theirs: str) -> None:
     """Chosen with --correction, and named in the head of the table."""
@@ -218,6 +219,7 @@ def test_without_a_correction_there_is_no_column_for_it(run: Run, folder: Path) 
     assert "W-Y" not in head
 
 
+@pytest.mark.slow
 def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
     """Two runs with segments and queries, three runs, and means alone."""
     save(folder / "c.jsonl", finder(late=range(12)))
@@ -265,6 +267,7 @@ def test_per_query(run: Run, folder: Path) -> None:
     assert table[1].split() == ["q00", "+0.5000", "+1.0000", "incompatible"]
 
 
+@pytest.mark.slow
 def test_three_runs_are_a_matrix(run: Run, folder: Path) -> None:
     """Row minus column, marked where p over all pairs is at most 0.05: of B and C it is 2 * 20/512 by Holm's method."""
     save(folder / "c.jsonl", finder(late=range(12)))

@@ -53,7 +53,6 @@ class TestOutcomes:
             "p95 is 10.0 ms, 1.0 times the baseline's 10.0 ms",
             "metric  rule                         current  baseline               delta  status\n"
             "RR@10   not worse by more than 0.05   1.0000    1.0000  +0.0000 (> +0.000)    pass",
-            "lexical floor: no lexical channel recorded",
             "PASS by policy default: it may ship\n",
         ]
 
@@ -61,7 +60,7 @@ class TestOutcomes:
         """Seven of twelve lost, six a half and one all: -4/12, p = 1/128; the losers, what moved and what changed."""
         new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
         out, _ = run(new, code=1)
-        _, table, reasons, lost, changed, failures, floor, verdict = out.split("\n\n")
+        _, table, reasons, lost, changed, failures, verdict = out.split("\n\n")
         assert table.endswith("\nRR@10   not worse by more than 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
         assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"
         assert lost.startswith(
@@ -75,7 +74,6 @@ class TestOutcomes:
         assert changed == "the system changed in\n  chunk.size: 384, was 512"
         line = "failures: 1 of 12 queries (1 new, 0 old); new: q12"
         assert failures == f"{line}\n  nothing relevant was found: 1 (q12)"
-        assert floor == "lexical floor: no lexical channel recorded"
         assert verdict.startswith("FAIL by policy default: 1 of 4 checks failed\nif that is intended: ")
 
     def test_won(self, run: Run, folder: Path) -> None:
@@ -93,7 +91,7 @@ class TestOutcomes:
         few = "too few changed to test: 3 of 12 queries, so p cannot be below 0.12, and 0.05 is needed"
         assert f"inconclusive  RR@10: the mean dropped by 0.125, and the drop could be as large as 0.242; {few}" in out
         assert (
-            "INCONCLUSIVE by policy default, which does not fail by on_inconclusive = pass: it is not known whether "
+            "INCONCLUSIVE by policy default, which passes here (on_inconclusive = pass): it is not known whether "
             "RR@10 got worse by more than is tolerated\n"
             "observed, though it may be chance: RR@10 is worse by 0.125, and 0.05 is tolerated\n"
             "it could be worse by as much as RR@10 0.242\n"
@@ -103,7 +101,7 @@ class TestOutcomes:
         rules(folder, '[gate]\non_inconclusive = "fail"\n')
         out, _ = run(new, code=4)
         assert "INCONCLUSIVE" in out
-        assert "which fails by on_inconclusive = fail" in out
+        assert "which fails here (on_inconclusive = fail)" in out
         assert json.loads(run(new, "--json", code=4)[0])["verdict"]["passed"] is False
 
     def test_without_a_baseline(self, run: Run, folder: Path) -> None:
@@ -201,7 +199,7 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
     (folder / "baseline.json").unlink()
     out, _ = run(worse)
     assert (
-        "INCONCLUSIVE by policy default, which does not fail by on_inconclusive = pass: there is no baseline yet, so "
+        "INCONCLUSIVE by policy default, which passes here (on_inconclusive = pass): there is no baseline yet, so "
         "it is not known whether RR@10 got worse\nwhat would decide: a baseline\n"
     ) in out
     assert out.endswith("karat baseline update runs/new.jsonl records this run as the first\n")

@@ -34,7 +34,7 @@ COMMANDS = (
 ACTING = "\x1b[2J\x1b]0;title\x07\u202eevil\u2066\x9b31m\r::error::carriage"
 GITHUB = re.compile(r"##\[|^\s*::")
 OTHERS = re.compile(r"##\w*\[|section_(start|end):\d")
-NO_TEXT = {"measures", "systems list", "export"}
+NO_TEXT = {"measures", "systems list", "export", "completion"}
 """Verbs that print nothing from outside, or that need MLflow."""
 
 
@@ -212,6 +212,22 @@ LINES = [
     ["judge", "calibrate", "##[labels].jsonl", NOW],
     ["judge", "prefer", NOW, WAS],
     ["golden", "judge", "##[pool].jsonl", "--by", "overlap", "-o", "##[graded].jsonl"],
+    ["label", "queue", "##[add-mask]x", NOW],
+    ["label", "queue", "hostile", NOW, "--overlap", "1"],
+    ["label", "next", "hostile", "--who", "##[add-mask]x"],
+    ["label", "save", "hostile", hostile(0, "q"), hostile(1, "x"), "1", "--who", "##[add-mask]x",
+     "--note", hostile(0, ACTING)],
+    ["label", "save", "hostile", hostile(1, "q"), hostile(0), "##[add-mask]2", "--who", "##[add-mask]x"],
+    ["label", "status"],
+    ["label", "agreement"],
+    ["label", "undo", "--who", "##[add-mask]x"],
+    ["label", "propose", "--query", QUERY, "--text", hostile(0, ACTING), "--who", "##[add-mask]x",
+     "--reason", hostile(1, ACTING)],
+    ["label", "proposals"],
+    ["label", "show", "1"],
+    ["label", "show", "##[add-mask]x"],
+    ["label", "refuse", "1", "--who", "##[add-mask]x", "--reason", hostile(1, ACTING)],
+    ["label", "accept", "##[add-mask]x", "--who", "##[add-mask]x", "--reason", hostile(1, ACTING)],
     ["judge", "show", "##[add-mask]x"],
     ["judge", "show", "faithfulness", NOW, "--query", QUERY],
     ["online", "ingest", "##[live].db"],
@@ -223,6 +239,7 @@ LINES = [
     ["online", "receive", "##[new].db", "--host", "##[add-mask]x"],
     ["online", "record", "##[none].json", "##[live].db"],
     ["online", "expire", "##[live].db", "--queries", "0"],
+    ["engine", "doctor", "--engine", "##[add-mask]x"],
     ["store", "migrate", "##[kept].db"],
     ["store", "check", "##[kept].db"],
     ["store", "copy", "##[kept].db", "##[copy].db"],
@@ -260,6 +277,8 @@ LINES = [
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],
+    ["doctor", "."],
+    ["doctor", "##[none]"],
     ["report", NOW, "--format", "html"],
     ["report", NOW, "--format", "latex"],
     ["report", NOW, "--format", "blocks"],
@@ -267,6 +286,10 @@ LINES = [
     ["runs", "show", NOW],
     ["runs", "convert", NOW, "##[spans].jsonl", "--to", "openinference"],
     ["runs", "prune", ".", "--keep", "1", "--dry-run"],
+    ["serve", "pages", "##[none]"],
+    ["serve", "token", "add", hostile(1, ACTING)],
+    ["serve", "token", "list", "--project", "##[none]"],
+    ["serve", "token", "revoke", "##[add-mask]x"],
     ["show", NOW, QUERY],
     ["stability", NOW],
     ["show", NOW, hostile(1, "q")],
@@ -277,6 +300,7 @@ LINES = [
     ["fuse", "run.txt", "##[none]"],
     ["trec-eval", "qrels.txt", "##[none]"],
     ["trec-eval", "qrels.txt", "run.txt"],
+    ["mcp", "##[none]"],
     ["init", "##[new]", "--yes", "--documents", "pages"],
     ["sweep", "sweep.toml", "--dry-run"],
     ["##[add-mask]verb"],
@@ -304,7 +328,7 @@ def test_no_verb_prints_what_acts(inside: Path, capsys: pytest.CaptureFixture[st
 
 def test_every_verb_is_tried() -> None:
     """A new verb has to be added here."""
-    tried = {" ".join(line[:2]) for line in LINES} | {line[0] for line in LINES} | set(IN_ORDER)
+    tried = {" ".join(line[:words]) for line in LINES for words in (2, 3)} | {line[0] for line in LINES} | set(IN_ORDER)
     assert {verb for verb, _ in commands(cli)} - tried == NO_TEXT
 
 

@@ -9,37 +9,23 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+from cli.init_repository import WORKFLOW, Run, enter_shop, ignored, states
 from karat import golden
 from karat.projects import open_project
 
 VERB = "init"
-Run = Callable[..., tuple[str, str]]
-WORKFLOW = ".github/workflows/karat.yml"
 MINE = '[golden]\npath = "golden"\n'
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with two pages."""
-    folder = tmp_path / "shop"
-    (folder / "docs").mkdir(parents=True)
-    (folder / ".git").mkdir()
-    (folder / "docs" / "pool.md").write_text("# Pool\n\nThe **pool** opens at [six](hours.md).\n")
-    (folder / "docs" / "gym.txt").write_text("The gym is open all night.\n")
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def states(run: Run, *arguments: str) -> dict[str, str]:
-    """Call the verb, and give what became of each file."""
-    files = json.loads(run(*arguments, "--json")[0])["files"]
-    return {Path(file["path"]).name: file["state"] for file in files}
+    return enter_shop(tmp_path, monkeypatch)
 
 
 def _state(path: Path) -> tuple[int, ...]:
@@ -129,65 +115,6 @@ def test_an_own_pipeline_that_grew_is_left_alone(run: Run, repository: Path) -> 
     assert ".gitlab-ci.yml: exists and differs; left as it is\n  holds more than karat's job\n" in out
     assert "make" not in out
     assert not (repository / ".gitlab").exists()
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"", b"/.karat/\n/runs/\n/reports/\n/karat-report/\n/karat.db*\n"),
-        (b"*.pyc\n/runs/\n", b"*.pyc\n/runs/\n/.karat/\n/reports/\n/karat-report/\n/karat.db*\n"),
-        (b"*.pyc", b"*.pyc\n/.karat/\n/runs/\n/reports/\n/karat-report/\n/karat.db*\n"),
-        (b"*.pyc\r\nruns\r\n", b"*.pyc\r\nruns\r\n/.karat/\r\n/reports/\r\n/karat-report/\r\n/karat.db*\r\n"),
-        (
-            b"# caf\xc3\xa9\nruns/\n.karat\nreports\n",
-            b"# caf\xc3\xa9\nruns/\n.karat\nreports\n/karat-report/\n/karat.db*\n",
-        ),
-    ],
-)
-def test_gitignore_gets_the_lines_that_it_lacks_once(run: Run, repository: Path, before: bytes, after: bytes) -> None:
-    """What is in it stays byte for byte, its line ends are followed, and a second time nothing is added."""
-    (repository / ".gitignore").write_bytes(before)
-    assert states(run, "--ci", "none")[".gitignore"] == "extended"
-    assert (repository / ".gitignore").read_bytes() == after
-    assert states(run, "--ci", "none")[".gitignore"] == "same"
-    assert (repository / ".gitignore").read_bytes() == after
-    log = ["karat.db", "karat.db.key", "karat.db.journal/x"]
-    ours = ["runs/x", ".karat/x", "reports/x", "karat-report/x", *log]
-    assert ignored(repository, *ours, "golden/x") == ours
-
-
-def test_gitignore_of_a_project_in_a_folder(run: Run, repository: Path) -> None:
-    """A line for the root does not ignore a folder of the project."""
-    (repository / ".gitignore").write_text("/runs/\n/karat-report/\n")
-    run("inner", "--ci", "none", "--yes")
-    lines = (repository / ".gitignore").read_text().splitlines()
-    assert lines == [
-        "/runs/",
-        "/karat-report/",
-        "/inner/.karat/",
-        "/inner/runs/",
-        "/inner/reports/",
-        "/inner/karat.db*",
-    ]
-
-
-def test_a_link_to_a_gitignore_stays_a_link(run: Run, repository: Path) -> None:
-    """The lines go to the file that it leads to."""
-    (repository / "shared").write_text("*.pyc\n")
-    (repository / ".gitignore").symlink_to("shared")
-    run("--ci", "none", "--yes")
-    assert (repository / ".gitignore").is_symlink()
-    assert "/runs/" in (repository / "shared").read_text().splitlines()
-
-
-def test_what_to_add_to_a_gitignore_that_is_not_text(run: Run, repository: Path) -> None:
-    """It is left alone, and the lines are printed."""
-    (repository / ".gitignore").write_bytes(b"\xff\xfe\x00")
-    out, _ = run("--yes", "--karat", "1")
-    assert (
-        "next: add to .gitignore, each on a line of its own: /.karat/ /runs/ /reports/ /karat-report/ /karat.db*\n"
-        in out
-    )
 
 
 def test_two_projects_have_two_workflows(run: Run, repository: Path) -> None:
@@ -293,6 +220,7 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
         assert len(open_project(repository).golden.queries) == 2
 
 
+@pytest.mark.slow
 def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: dict[str, str]) -> None:
     """Blanks around it do not count, ~ is one's home, and what cannot be is asked for again."""
     answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \nmaybe\nfail\n"
@@ -356,14 +284,14 @@ def test_a_pyproject_of_others_is_no_matter(run: Run, repository: Path, broken: 
 
 
 @pytest.mark.parametrize(
-    ("config", "documents"), [(MINE, True), (f'{MINE}documents = "docs"\n', False), (None, True)], ids=str
+    ("config", "documents"), [(MINE, True), (f'{MINE}documents = "docs"\n', False), (None, False)], ids=str
 )
 def test_what_is_missing_fits_what_is_there(run: Run, repository: Path, config: str | None, documents: bool) -> None:
     """A configuration that names documents gets a set without, another one a set with them; and a set the same way."""
     if config is not None:
         (repository / "karat.toml").write_text(config)
     else:
-        run("--documents", "docs", "--system", "app:find", "--yes")  # with a copy
+        run("--documents", "docs", "--system", "app:find", "--yes")  # without a copy, which would hide later changes
         (repository / "karat.toml").unlink()
     run("--documents", "docs", "--yes")
     assert (repository / "golden" / "documents.jsonl").exists() == documents
@@ -446,22 +374,6 @@ def test_names_of_any_kind(run: Run, repository: Path, folder: str) -> None:
         assert not argument.startswith("-"), "it would be an option"
         assert Path(argument) == Path(folder)
     assert ignored(repository, f"{folder}/runs/x", f"{folder}/golden/x") == [f"{folder}/runs/x"]
-
-
-def ignored(repository: Path, *paths: str) -> list[str]:
-    """Ask git which of these it would ignore."""
-    subprocess.run(["git", "init", "-q", "."], cwd=repository, check=True)
-    command = ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "-z", "--stdin"]
-    process = subprocess.run(command, cwd=repository, input="\0".join(paths), capture_output=True, text=True)
-    return process.stdout.split("\0")[:-1]
-
-
-def test_only_its_own_folders_are_ignored(run: Run, repository: Path) -> None:
-    """A folder of the same name elsewhere is somebody's code; and what is ignored already is not said again."""
-    run("--yes")
-    assert ignored(repository, "app/reports/x.py", "reports/x.md") == ["reports/x.md"]
-    (repository / ".gitignore").write_text("runs\n.karat/\n/reports\n/karat-report/\nkarat.db*")
-    assert states(run)[".gitignore"] == "same"
 
 
 @pytest.mark.slow

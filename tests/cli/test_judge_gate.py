@@ -141,6 +141,7 @@ def test_compare_corrects_as_the_gate_does(folder: Path, capsys: pytest.CaptureF
     assert "Faithfulness is the judge's alone: labels do not correct its change (5 labels" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_labels_of_both_runs_correct_the_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The judge thinks less of the new answers and people do not: the drop that it sees is not one."""
     rng = np.random.default_rng(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import click
@@ -25,6 +26,7 @@ VERBS = {
     "fuse": ["fuse", "{run}", "runs/old.jsonl"],
     "gate": ["gate", "{run}", "--golden", "."],
     "golden pool": ["golden", "pool", "{run}", "--golden", "."],
+    "label queue": ["label", "queue", "first", "{run}", "--golden", "."],
     "power": ["power", "--run", "{run}", "--golden", "."],
     "report": ["report", "{run}", "--golden", "."],
     "runs convert": ["runs", "convert", "{run}", "converted.jsonl", "--golden", "."],
@@ -33,6 +35,13 @@ VERBS = {
     "show": ["show", "{run}", "q01", "--golden", "."],
     "trend": ["trend", "{run}", "runs/old.jsonl", "--golden", "."],
 }
+OPTIONS = {
+    ("baseline rebase", "--from"): "a run of the accepted system, which another program's file cannot show to be one",
+    ("online record", "--control"): "the name of a run that a store has",
+    ("explain", "--against"): ["explain", "runs/old.jsonl", "--golden", ".", "--no-ask", "--against", "{run}"],
+    ("power", "--against"): ["power", "--run", "runs/old.jsonl", "--golden", ".", "--against", "{run}"],
+}
+"""Options that name a run: how they are tried, or why not."""
 JUDGING = {
     "judge prefer": ["judge", "prefer", "{run}", "runs/old.jsonl", "--golden", "."],
     "judge run": ["judge", "run", "{run}", "--golden", "."],
@@ -76,6 +85,13 @@ def test_every_verb_that_takes_a_run_is_tried() -> None:
         if (isinstance(parameter, click.Argument) and "RUN" in (parameter.metavar or "")) or "--run" in parameter.opts
     }
     assert takes == VERBS.keys() | JUDGING.keys() | ELSEWHERE
+    named = {
+        (verb, max(parameter.opts, key=len))
+        for verb, command in commands(cli)
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and parameter.metavar == "RUN" and "--run" not in parameter.opts
+    }
+    assert named == OPTIONS.keys()
 
 
 @pytest.mark.slow
@@ -86,11 +102,14 @@ def test_a_run_of_any_kind_is_taken(
     """It is read, and the verb does with it what it does with karat's own."""
     monkeypatch.chdir(project)
     (name,) = (str(path) for path in Path("runs").glob(f"{kind}.*"))
-    for verb, words in VERBS.items():
+    tried = VERBS | {" ".join(name): words for name, words in OPTIONS.items() if isinstance(words, list)}
+    for verb, words in tried.items():
         code = main([word.replace("{run}", name) for word in words])
-        assert code == 0, (verb, capsys.readouterr().err)
+        shown = capsys.readouterr()
+        assert (code, "not used" in shown.out) == (0, False), (verb, shown.err)  # trend lists what it cannot read
         Path("converted.jsonl").unlink(missing_ok=True)
         Path("other.json").unlink(missing_ok=True)
+        shutil.rmtree("labels", ignore_errors=True)
     for verb, words in JUDGING.items():
         code = main([word.replace("{run}", name) for word in words])
         message = capsys.readouterr().err

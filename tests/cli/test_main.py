@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from functools import partial
 from pathlib import Path
 
 import click
@@ -120,12 +121,12 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
     sections = re.findall(r"^(\w+):\n((?:  .+\n?)+)", overview.partition("Options:")[2], re.MULTILINE)
     listed = {title: tuple(line.split()[0] for line in lines.splitlines()) for title, lines in sections}
     assert listed == {
-        "Start": ("init", "golden"),
+        "Start": ("init", "golden", "label"),
         "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
-        "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
+        "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments", "serve"),
         "Live": ("online", "shadow", "harvest", "flag", "trial", "migrate", "store"),
-        "Toolbox": ("measures", "systems", "trec-eval", "export"),
+        "Toolbox": ("measures", "systems", "engine", "doctor", "completion", "trec-eval", "export", "mcp"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
 
@@ -134,7 +135,7 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
     """A new verb, which is a module with a command of its name, cannot be forgotten."""
     folder = Path(karat.__file__).parent / "cli"
     commands = [file.stem for file in folder.glob("_*.py") if "\ndef command(" in file.read_text()]
-    parts = ("_flag_", "_golden_", "_judge_", "_migrate_", "_online_", "_shadow_")
+    parts = ("_flag_", "_golden_", "_judge_", "_label_", "_migrate_", "_online_", "_shadow_")
     verbs = {stem[1:].replace("_", "-") for stem in commands if not stem.startswith(parts)}
     assert verbs == {verb for section in _SECTIONS.values() for verb in section} == set(_VERBS)
 
@@ -206,8 +207,9 @@ def unread(pipe: int) -> int:
 def test_an_interrupt_is_no_traceback(files: Path) -> None:
     """Ctrl-C while input is awaited ends with exit code 130."""
     process = subprocess.Popen(
-        [*KARAT, "score", "-", "run.txt"], cwd=files, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [*KARAT, "score", "-", "run.txt"], cwd=files, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell ignores it for what is behind "&"
+    )  # fmt: skip
     assert process.stdin is not None
     assert process.stderr is not None
     process.stdin.write("q1 0 d1 1\n")
@@ -328,3 +330,16 @@ def test_a_help_text_on_a_full_disk_is_one_message(option: str) -> None:
             [sys.executable, "-m", "karat", option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600
         )
     assert (process.returncode, process.stderr) == (2, "karat: cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["runs", "."], ". is a folder; type karat runs list ."),
+        (["experiments", "."], ". is a folder; type karat experiments list --log ."),
+    ],
+)
+def test_what_people_type_first_is_answered_with_what_to_type(typed: list[str], answer: str) -> None:
+    """A folder in the place of a verb."""
+    result = run_karat(*typed)
+    assert (result.returncode, answer in result.stderr.decode()) == (2, True)

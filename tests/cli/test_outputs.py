@@ -60,6 +60,7 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["runs/new.jsonl", "baseline.json", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
         ["docs/new.md", "set/new.md", "golden.toml", "KARAT.toml"],
     ),
+    ("report", "--html"): (["report", "runs/new.jsonl", "--html"], ["runs/new.jsonl", "karat.toml"], ["docs/new.md"]),
     ("trend", "--svg"): (["trend", "run.svg", "--golden", ".", "--svg"], ["run.svg"], ["set/new.svg"]),
     ("golden judge", "--output"): (
         ["golden", "judge", "judged.jsonl", "--by", "overlap", "--output"],

@@ -216,6 +216,7 @@ def test_the_gate_of_a_project_is_simulated(run: Run, folder: Path) -> None:
     assert document["gate"]["losses"] == [{"lost": 1, "fail": 1.0, "inconclusive": 0.0, "passed": 0.0}]
 
 
+@pytest.mark.slow
 def test_false_alarms_may_come_from_a_second_run(run: Run, folder: Path) -> None:
     """Two queries of the second run are late: with a policy that tolerates no drop, three of four runs fail."""
     _record_baseline(folder)

@@ -46,6 +46,7 @@ def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> 
     assert err == ""
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(run: Run, file: Path) -> None:
     """Twice the same, in every format that is printed; another day changes the day only."""
     for name in ("md", "json", "junit", "github", "csv", "latex"):
@@ -201,6 +202,14 @@ def test_output_makes_its_folder(run: Run, file: Path, tmp_path: Path) -> None:
     assert target.read_text("utf-8") == run(file, "--date", "2026-11-16")[0]
     _, err = run(file, "--output", target / "report.md", code=2)
     assert "cannot be written" in err
+
+
+def test_html_with_a_file_is_the_short_form(run: Run, file: Path, tmp_path: Path) -> None:
+    """As online, shadow and trial reports have it; with another output it is a mistake."""
+    run(str(file), "--html", str(tmp_path / "short.html"))
+    run(str(file), "--format", "html", "-o", str(tmp_path / "long.html"))
+    assert (tmp_path / "short.html").read_bytes() == (tmp_path / "long.html").read_bytes()
+    run(str(file), "--html", str(tmp_path / "x.html"), "--json", code=2)
 
 
 def test_html_goes_into_the_project(run: Run, file: Path, tmp_path: Path) -> None:

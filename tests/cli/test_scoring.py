@@ -167,7 +167,7 @@ def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) 
     plain, _ = call("eval", tmp_path, "--run", run, "-m", "RR@10")
     assert "have no answer and are left out: TrueEmpty, FalseHits and RightRefusal measure them" in plain
     assert "without a value" not in out
-    assert "1 of 1 unanswerable queries got hits, and no refusal: q12" in out
+    assert "1 of 1 unanswerable queries got hits instead of none: q12" in out
 
 
 def test_ids_of_a_live_system_are_read_as_they_say(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ def test_nothing_on_this_set_is_no_mistake_and_nothing_at_all_is(
     assert out.startswith("no run on turns sha256:")
     (tmp_path / "runs" / "p-2026-01-01-aaaaaaaa.jsonl").write_text("")
     out, err = run(code=2)
-    assert "is not a run of karat" in out
+    assert "the file is empty" in out
     assert err == "karat: .: no run could be read\n"
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cli.gate_project import main
+from cli.gate_project import accept, main, make_project, make_run, make_set
 from karat import online
 from karat.online.flags import change_flag, read_flags
 from karat.online.trials import TrialPlan, read_transitions
@@ -188,3 +189,38 @@ def test_what_else_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not a number" in call(capsys, "start", "rerank", "--share", "a=b")[2]
     call(capsys, "start", "rerank")
     assert call(capsys, "start", "rerank")[2] == "karat: a trial of 'rerank' is not over: stop it, or let it decide\n"
+
+
+@pytest.mark.slow
+def test_a_gate_asks_the_trial_of_a_feature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The policy of graduation passes a better run only if the trial that is named accepts the feature.
+
+    It needs no run that was recorded for the trial: the gate itself says what the golden set does. Looks are free.
+    """
+    plain = make_set()
+    questions = (replace(plain.queries[0], must_show=("d01",)), *plain.queries[1:])
+    golden_set = make_project(tmp_path, golden_set=make_set(queries=questions))
+    accept(tmp_path, make_run(tmp_path, golden_set, [2] * 12, "old"), policy="agent")
+    better = str(make_run(tmp_path, golden_set, [1] * 12, "new"))
+
+    def gate(*options: str) -> tuple[object, str]:
+        code = main(("gate", better, "--policy", "agent-graduation", *options))
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    code, out = gate()
+    assert (code, "no trial on live traffic is named" in out) == (1, True)
+    call(capsys, "start", "rerank")
+    code, out = gate("--trial", "rerank")
+    assert (code, "0.0000 is below 1" in out) == (1, True)
+    record(capsys, GOOD)
+    code, out = gate("--trial", "rerank")
+    assert (code, "sequential_test" in out) == (0, True)
+    record(capsys, {"batch": "tuesday", "units": {"control": 150}})
+    assert gate("--trial", "rerank")[0] == 1, "the sample ratio is no longer what was planned"
+    record(capsys, {"batch": "wednesday", "units": {"treatment": 150}})
+    assert gate("--trial", "rerank")[0] == 0
+    call(capsys, "stop", "rerank", *WHO)
+    assert gate("--trial", "rerank")[0] == 1, "a person has rejected it"
+    assert "Looks: 3;" in call(capsys, "status", "rerank")[1], "its start, its end, and this one"
+    assert gate("--trial", "rerenk") == (2, "karat: karat.db: no trial of 'rerenk', did you mean 'rerank'?\n")

@@ -12,7 +12,14 @@ from karat.cli._table import emit
 
 @click.command("ablate")
 @click.argument("folder", default=".", metavar="[DIR]")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="Instead of the gated measures.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Instead of the gated measures; can be repeated.",
+)
 @click.option("--policy", metavar="NAME|FILE", help="The policy that names the measures.  [default: the project's]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the tests: the same seed, the same numbers.")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,7 @@ from karat.config import Settings, setting_types
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
-    from karat.chat import Call
-    from karat.core import Run
-    from karat.projects import Project
+    from karat.projects import AskedRun, Project
     from karat.telemetry import Sending
 
 _NO_OPTION = ("warm_up", "ready_timeout")
@@ -38,8 +36,9 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default = _DEFAULTS.get(setting.name) or (
             f"{setting.default:g}" if setting.default and kind is not bool else ""
         )
+        name = f"--{setting.name.replace('_', '-')}"
         command = click.option(
-            f"--{setting.name.replace('_', '-')}",
+            *(("-k", name) if name == "--k" else (name,)),
             is_flag=kind is bool,
             type=None if kind is bool else click.IntRange(min=least) if least is not None else kind,
             default=None,
@@ -104,16 +103,6 @@ def read_parameters(assignments: Sequence[str]) -> dict[str, Any]:
     return parameters
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedRun:
-    """A run, and the file that it was saved as."""
-
-    run: Run
-    path: Path
-    calls: Sequence[Call] | None = None
-    """Calls of a model by which it was answered, if they are sent to a collector."""
-
-
 def ask(
     project: Project,
     settings: Settings,
@@ -123,19 +112,18 @@ def ask(
     label: str = "",
     resume: bool = True,
     **options: Any,
-) -> SavedRun:
+) -> AskedRun:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
-    from karat.projects import ask_project, collect_calls
+    from karat.projects import ask_project
 
     admit_system(project, system)
     guard_exit()
-    calls = collect_calls(project)
     folder = None if output is None else Path(output).absolute()  # the system may change the current folder
     # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         subject = project.system(system, say=say, progress=progress, **options)
         try:
-            run, path = ask_project(
+            asked = ask_project(
                 project,
                 settings,
                 system=subject,
@@ -144,14 +132,13 @@ def ask(
                 resume=resume,
                 say=progress.say,
                 progress=lambda *far: progress("asking", *far),
-                listener=None if calls is None else calls.append,
             )
         except KeyboardInterrupt:
             goes_on = "the same command goes on where this one was" if resume else "--resume goes on where this one was"
             say(f"interrupted; {goes_on}")
             raise
-    say(f"run saved as {shorten_path(path)}")
-    return SavedRun(run=run, path=path, calls=calls)
+    say(f"run saved as {shorten_path(asked.path)}")
+    return asked
 
 
 def finish_sending(sending: Sending | None) -> None:

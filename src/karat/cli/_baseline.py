@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
 _GOLDEN = click.option(
-    "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
+    "--golden", "--project", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
 )
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
 _TEXT = 60
-_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
+_RUN = click.argument("runs", metavar="[RUN|DIR]", nargs=-1)
 
 
 @click.group("baseline")
@@ -56,7 +56,11 @@ def command() -> None:
     help="Accept a run that fails its gate, or got worse; the reason is recorded.",
 )
 @click.option(
-    "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
+    "--format",
+    type=click.Choice(["karat", "fit"]),
+    default="karat",
+    show_default=True,
+    help="Write karat's baseline, or fit's baseline-metrics.json.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that it suggests.")
 def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
@@ -206,7 +210,7 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @_GOLDEN
 @_FILE
 @click.option("--from", "run", metavar="RUN", help="Take the new questions from a run of the same system.")
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 @click.option(
     "--force",
     metavar="REASON",

@@ -9,6 +9,7 @@ import click
 
 from karat.cli._asking import ask, finish_sending, naming_options, set_parameters
 from karat.cli._gate import deliver, emit_decision
+from karat.cli._options import gate_options
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import bold, emit, escaped
 
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("folder", default=".", metavar="[DIR]")
-@click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of that of karat.toml.")
-@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
-@click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
-@click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
+@click.option(
+    "--system",
+    metavar="MODULE:NAME",
+    help="Your own retriever, instead of that of karat.toml; pipeline is the built-in one.",
+)
+@gate_options
+@click.option("-o", "--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
 @click.option("--reports", metavar="DIR", help="Where the reports go.  [default: DIR/reports]")
 @click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
 @naming_options
@@ -42,13 +46,12 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     from karat.files import refuse_input
     from karat.golden.lint import check_configured
     from karat.projects import (
+        decide_asked,
         find_baseline,
-        gate_run,
         open_project,
         project_policy,
         report_document,
         require_writable,
-        send_telemetry,
     )
     from karat.schema import GoldenErrors, to_json
 
@@ -73,10 +76,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         label=options["label"],
         resume=options["resume"],
     )
-    result = gate_run(
-        project, saved.run, policy=policy, baseline=baseline, alone=baseline is None, seed=options["seed"]
-    )
-    sending = send_telemetry(project, result, saved.path.stem, saved.calls)
+    result, sending = decide_asked(project, saved, policy=policy, baseline=baseline, seed=options["seed"])
     document = report_document(result, file=saved.path.name, lint=report.document())
     code = deliver(
         document,

@@ -15,7 +15,7 @@ from karat.cli._table import emit
 @click.command("compare")
 @click.argument("runs", metavar="RUN_A RUN_B...", nargs=-1, required=True)
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option(
     "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Compare by a field, too."
@@ -26,7 +26,9 @@ from karat.cli._table import emit
     is_flag=True,
     help="Show how far unjudged documents in the top k could move each difference of two runs.",
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project.  [default: the folder that RUN_A is in]")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project.  [default: the folder that RUN_A is in]"
+)
 @click.option(
     "--correction",
     type=click.Choice(["westfall-young", "holm", "bonferroni", "bh", "none"]),

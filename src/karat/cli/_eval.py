@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._asking import (
-    SavedRun,
     ask,
     asking_options,
     finish_sending,
@@ -20,7 +19,7 @@ from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
-    from karat.projects import Project
+    from karat.projects import AskedRun, Project
 
 
 _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
@@ -31,7 +30,11 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
-@click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of the built-in pipeline.")
+@click.option(
+    "--system",
+    metavar="MODULE:NAME",
+    help="Your own retriever, or pipeline for the built-in one, instead of that of karat.toml.",
+)
 @click.option(
     "--tenant", metavar="ID", help="Passed to your retriever as company_id; a hit of another tenant is an error."
 )
@@ -52,7 +55,7 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 )
 @scoring_options
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
-@click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
+@click.option("-o", "--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
 @click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
 @click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
@@ -107,22 +110,22 @@ def _check_options(options: dict[str, Any]) -> None:
         raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")
 
 
-def _read_run(project: Project, path: str, k: int | None) -> SavedRun:
+def _read_run(project: Project, path: str, k: int | None) -> AskedRun:
     """Return an existing run, which may be on an earlier version of the golden set of the project.
 
     ``k`` says how many hits were asked for, if another program made the run.
     """
-    from karat.projects import require_complete
+    from karat.projects import AskedRun, require_complete
     from karat.projects.saved_runs import find_run
     from karat.runs import read_any_run
 
     file = find_run(path, golden=project.config.folder, say=say)
     run = read_any_run(file, project.golden, k=k, say=say)
     require_complete(project.golden, run)
-    return SavedRun(run=run, path=file)
+    return AskedRun(run=run, path=file)
 
 
-def _ask(project: Project, options: dict[str, Any]) -> SavedRun:
+def _ask(project: Project, options: dict[str, Any]) -> AskedRun:
     return ask(
         project,
         project.settings(options["measures"], **given_settings(options)),

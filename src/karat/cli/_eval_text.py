@@ -9,7 +9,8 @@ from msgspec import UNSET
 
 from karat.cli._bounds_text import bounds_text
 from karat.cli._table import bold, escaped, number, printable, render
-from karat.evaluation import deepest_cutoff, evaluation_report
+from karat.core import is_missing
+from karat.evaluation import deepest_cutoff, evaluation_report, looks_at_whole_lists
 from karat.measures import ANSWERABLE, BLIND, UNANSWERABLE
 from karat.reports import hints
 
@@ -94,15 +95,21 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     total = evaluation.scores.total
     notes = []
     if run.failed:
-        notes.append(bold(f"{len(run.failed):,} of {len(evaluation.traces):,} questions failed, and count as 0:"))
+        what = "are not in the run" if all(is_missing(row.error) for row in run.failed) else "failed"
+        notes.append(bold(f"{len(run.failed):,} of {len(evaluation.traces):,} questions {what}, and count as 0:"))
         notes += [f"  {printable(row.query)}: {escaped(row.error)[:200]}" for row in run.failed[:_SHOWN]]
         notes += ["  ..."] if len(run.failed) > _SHOWN else []
     notes += _worst_means(evaluation, run)
     if run.unfound:
         shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
         more = ", ..." if len(run.unfound) > _SHOWN else ""
-        answerable = total - len(evaluation.unanswerable)
-        notes.append(f"{len(run.unfound):,} of {answerable:,} found nothing relevant: {shown}{more}")
+        findable = total - len(evaluation.unanswerable) - len(evaluation.unjudged)
+        notes.append(f"{len(run.unfound):,} of {findable:,} found nothing relevant: {shown}{more}")
+    if evaluation.unjudged:
+        lacking = [printable(query) for query in evaluation.queries if query in evaluation.unjudged]
+        more = ", ..." if len(lacking) > _SHOWN else ""
+        names = ", ".join(lacking[:_SHOWN])
+        notes.append(f"for {len(lacking):,} of {total:,} queries the golden set has nothing relevant: {names}{more}")
     if evaluation.unanswerable:
         notes.append(_describe_unanswerable(evaluation, run))
     for name, own in (run.by_labels or {}).items():
@@ -112,7 +119,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         shown = ", ".join(map(printable, run.false_answers[:_SHOWN]))
         more = ", ..." if len(run.false_answers) > _SHOWN else ""
         count = f"{len(run.false_answers):,} of {len(evaluation.unanswerable):,}"
-        notes.append(f"{count} unanswerable queries got hits, and no refusal: {shown}{more}")
+        notes.append(f"{count} unanswerable queries got hits instead of none: {shown}{more}")
     missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
     answered = {trace.query for trace in evaluation.traces if trace.listed or trace.error}
     empty = set(evaluation.queries) - answered - evaluation.unanswerable
@@ -168,8 +175,21 @@ def _depth(evaluation: Evaluation, measure: str) -> list[str]:
     """Warn about a measure that looks deeper than the lists go."""
     k: Any = evaluation.provenance.settings.get("k")
     depth = deepest_cutoff([measure])
+    if k and looks_at_whole_lists(measure):
+        return _cut(evaluation, measure, k)
     if not k or depth <= k:
         return []
     request = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say how many
     reason = request if evaluation.provenance.versions else f"the longest list of the run has {k}"
     return [f"{measure} looks at {depth} hits, but {reason}"]
+
+
+def _cut(evaluation: Evaluation, measure: str, k: int) -> list[str]:
+    """Warn about a measure without a cut-off of lists that were cut at k."""
+    system = evaluation.provenance.system
+    cut = sum(len(documents) >= k for documents in evaluation.lists.values())
+    if not cut or not evaluation.provenance.versions or system.get("longest", math.inf) <= k:
+        return []
+    means = f"it is {measure}@{k}" if "@" not in measure else "it says less than its name"
+    lists = f"{cut:,} of {len(evaluation.lists):,} lists end there"
+    return [f"{measure} looks at whole lists, but {k} hits were asked for, and {lists}: {means}; set [eval] k, or --k"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli._table import emit
+from karat.cli._verbs import FolderlessGroup
 
 _LOG = click.option(
     "--log", metavar="FILE|DIR", default=".", help="The log, or its folder.  [default: experiments.json here]"
@@ -12,7 +13,7 @@ _LOG = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("experiments")
+@click.group("experiments", cls=FolderlessGroup, instead="karat experiments list --log {}")
 def command() -> None:
     """Read experiments.json, to which karat sweep adds what it tried; files in the format fit are read too.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from karat.causes import LIKELY
 from karat.cli._table import bold, escaped, printable, render
+from karat.core import is_missing
 
 if TYPE_CHECKING:
     from karat.schema import DocumentStanding, ExplainDocument, ExplainedQuery
@@ -81,13 +83,13 @@ def _what_if(document: ExplainDocument) -> str:
 def _query(query: ExplainedQuery) -> Iterator[str]:
     yield bold(f"{printable(query.query)}  {escaped(query.text)}")
     if query.error:
-        yield f"the system failed: {escaped(query.error)[:400]}"
+        yield f"{'' if is_missing(query.error) else 'the system failed: '}{escaped(query.error)[:400]}"
+    if query.lost and not query.error and not (query.causes and query.causes[0].strength >= LIKELY):
+        yield "no known cause" + ("; what might have to do with it:" if query.causes else "")
     for place, finding in enumerate(query.causes, 1):
         yield (
             f"{place}. {finding.title} ({finding.strength:.2f})\n   {escaped(finding.evidence)}\n   fix: {finding.fix}"
         )
-    if not query.causes and query.lost and not query.error:
-        yield "no known cause"
     if query.expected:
         yield _standings(query)
     lost = [standing for standing in query.expected if standing.state != "found"]

@@ -25,9 +25,11 @@ _OUTCOMES = ("created", "updated", "unchanged")
     "--experiment", default="karat", show_default=True, metavar="NAME", help="MLflow's experiment; made if missing."
 )
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project of the runs.  [default: the one each is in]")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the runs.  [default: the one each is in]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the ids that MLflow gave.")
 def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
     """Write each run, and each entry of a log of experiments, to MLflow as one run of its own.

@@ -46,7 +46,9 @@ def list_(store: str, as_json: bool) -> None:
 @click.option("--shadow", "shadow_percent", type=float, help="The share of sessions that run it in the shadow.")
 @click.option("--on/--off", "enabled", default=None, help="The kill switch: after --off everybody gets the control.")
 @click.option("--variant", "variants", multiple=True, metavar="NAME=WEIGHT", help="A variant; can be repeated.")
-@click.option("--override", "overrides", multiple=True, metavar="UNIT=VARIANT", help="Who always gets a variant.")
+@click.option(
+    "--override", "overrides", multiple=True, metavar="UNIT=VARIANT", help="Who always gets a variant; can be repeated."
+)
 @click.option("--no-overrides", is_flag=True, help="Remove all overrides.")
 @click.option("--salt", help="What deals the sessions.  [default: the key]")
 @click.option("--reason", required=True, help="Why, for the history.")

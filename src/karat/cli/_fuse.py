@@ -19,6 +19,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--method", type=Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
 @click.option(
+    "-k",
     "--k",
     type=float,
     default=60,

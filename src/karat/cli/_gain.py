@@ -17,7 +17,7 @@ from karat.core import UsageError
 @click.option("--documents", required=True, metavar="PATH", help="The new documents: a folder of files, or JSONL.")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAME[=WEIGHT]",
-    help="What changes, and how much it counts.  [default: R@5=1 and ContextRecall=1]",
+    help="What changes, and how much it counts; can be repeated.  [default: R@5=1 and ContextRecall=1]",
 )  # fmt: skip
 @click.option("--novelty", "novelty_weight", type=float, default=0.0, show_default=True, help="The weight of novelty.")
 @click.option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 
 from karat.cli._asking import admit_system
 from karat.cli._choosing import choose_run
+from karat.cli._options import gate_options, run_project_option
 from karat.cli._process import keep, tune, tune_imports
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
@@ -20,19 +20,14 @@ from karat.core import KaratError
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
-    from karat.core import Run
-    from karat.projects import GateResult
     from karat.projects.saved_runs import ChosenRun
     from karat.schema import DecisionDocument
 
 
 @click.command("gate")
-@click.argument("run", metavar="RUN|DIR", required=False)
-@click.option(
-    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
-)
-@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
-@click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@click.argument("run", metavar="[RUN|DIR]", required=False)
+@run_project_option
+@gate_options
 @click.option(
     "--show-policy",
     "shown",
@@ -43,6 +38,10 @@ if TYPE_CHECKING:
     help="Print the rules of a policy, by default the project's, and decide nothing.",
 )
 @scoring_options
+@click.option(
+    "--trial", metavar="FEATURE", help="The trial on live traffic that says sequential_test, for agent-graduation."
+)
+@click.option("--store", metavar="FILE", default="karat.db", show_default=True, help="The store of the trial.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
@@ -72,29 +71,30 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
 
 def _decide(chosen: ChosenRun, options: dict[str, Any]) -> DecisionDocument:
     """Return the decision on a run; what it was made from is no longer in memory when it is printed."""
-    from karat.projects import gate_run, open_project, report_document
-    from karat.runs import read_any_run
+    from karat.projects import decide_run, report_document
 
-    project = open_project(chosen.project, **pop_scoring(options))
-    candidate = read_any_run(chosen.path, project.golden, say=say)
-    result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    if chosen.newest:
-        admit_system(project)
-        result = _note_outdated(result, candidate)
+    result = decide_run(
+        chosen,
+        scoring=pop_scoring(options),
+        policy=options["policy"],
+        baseline=options["baseline"],
+        elsewhere=_ask_trial(options["store"], options["trial"]),
+        seed=options["seed"],
+        admit=admit_system,
+        say=say,
+    )
     if not options["as_json"]:
         keep(result)
     return report_document(result, file=chosen.path.name, brief=not options["as_json"])
 
 
-def _note_outdated(result: GateResult, run: Run) -> GateResult:
-    """Return the result with a warning if its run, the newest there is, was not made by the system as it is now."""
-    from karat.projects.saved_runs import describe_outdated
+def _ask_trial(store: str, feature: str | None) -> dict[str, float]:
+    """Return what the trial of a feature says: 1 if it accepts the feature, otherwise 0; nothing if none is named."""
+    if feature is None:
+        return {}
+    from karat.online.trials import accepts_feature
 
-    difference = describe_outdated(result.project, run)
-    if not difference:
-        return result
-    warning = f"WARNING: the newest run is not of the system as it is now: {difference}; karat check asks it anew"
-    return replace(result, caveats=(warning, *result.caveats))
+    return {"sequential_test": float(accepts_feature(store, feature))}
 
 
 def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:

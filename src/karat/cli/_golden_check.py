@@ -21,7 +21,7 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 
 
 @click.command("check", short_help="Show what is wrong with a golden set, and what it can decide.")
-@click.argument("path", metavar="SET", required=False)
+@click.argument("path", metavar="[SET]", required=False)
 @click.option(
     "--profile", type=click.Choice(["small", "agent", "structured"]), help="Purpose that decides on size and coverage."
 )
@@ -30,11 +30,11 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 @click.option("--index", metavar="FILE", help="Ids that the index under test holds: one per line, or JSONL with id.")
 @click.option("--chunks", metavar="FILE", help="JSONL of the chunks that the index was built from, with id and text.")
 @click.option("--languages", metavar="LIST", help="Languages that texts may have, such as en,de; others are reported.")
-@click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; repeat for more.")
+@click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; can be repeated.")
 @click.option("--sd", type=float, help="Standard deviation of per-query differences between two systems.")
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings too.")
 @click.option("--explain", metavar="RULE", help="Explain a rule, and check nothing.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Leave out the findings of a rule; repeat for more.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Leave out the findings of a rule; can be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, /, path: str | None, **options: Any) -> None:

@@ -37,10 +37,10 @@ def command(before: str, after: str, format: str | None, as_json: bool) -> None:
     from karat.schema import to_json
 
     document = golden.diff(golden.open_set(before, format), golden.open_set(after, format)).document()
-    emit(to_json(document) if as_json else _text(document))
+    emit(to_json(document) if as_json else diff_text(document))
 
 
-def _text(document: GoldenDiff) -> str:
+def diff_text(document: GoldenDiff) -> str:
     """Return the changes in words, the first few of each kind."""
     pairs = document.pairs
     lists = [

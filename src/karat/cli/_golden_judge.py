@@ -13,13 +13,20 @@ from karat.cli._table import emit
 
 @click.command("judge", short_help="Let a machine grade what a pool lists, marked as such.")
 @click.argument("pool", metavar="POOL")
-@click.option("--golden", "folder", default=".", metavar="DIR", help="The project, whose [judges] are asked.")
+@click.option(
+    "--golden",
+    "--project",
+    "folder",
+    default=".",
+    metavar="DIR",
+    help="The project, whose [judges] are asked.  [default: the current folder]",
+)
 @click.option(
     "--by",
     default="model",
     show_default=True,
     metavar="WHO",
-    help="model; overlap, which compares words; or a function of yours, as package.module:name.",
+    help="Who grades: model; overlap, which compares words; or a function of yours, as package.module:name.",
 )
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
 @click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")

@@ -38,7 +38,7 @@ _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 @click.option(
     "--decide", is_flag=True, help="Of two RUNs: list first what tells which is better, and how sure that is so far."
 )
-@click.option("--measure", metavar="MEASURE", help="With --decide: DCG, nDCG, P, R or RBP.  [default: DCG@10]")
+@click.option("-m", "--measure", metavar="MEASURE", help="With --decide: DCG, nDCG, P, R or RBP.  [default: DCG@10]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N pairs, such as one batch.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print only counts, as JSON; needs --output.")

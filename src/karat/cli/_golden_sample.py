@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("sample", short_help="Draw a stratified sample of queries.")
 @click.argument("set_", metavar="SET")
 @click.argument("destination")
-@click.option("--n", type=click.IntRange(min=1), required=True, help="How many queries to draw.")
+@click.option("-n", "--n", type=click.IntRange(min=1), required=True, help="How many queries to draw.")
 @click.option("--stratify", type=click.Choice(["category", "type", "intent"]), help="Keep the share of each group.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same queries.")
 @click.option("--to", "to", default="karat", show_default=True, metavar="FORMAT", help="Format to write.")

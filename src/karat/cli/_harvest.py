@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._engines import engine_option
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped, render
 from karat.core import count_things
@@ -31,10 +32,13 @@ _COUNT = click.IntRange(min=1)
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed takes the same queries.")
 @click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
+@engine_option
 @click.option("-o", "--output", metavar="DIR", help="Write the candidate to this new folder.")
 @click.option("--record", is_flag=True, help="Record grades of behaviour in STORE, and which queries SET has.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(store: str, set_: str | None, output: str | None, record: bool, as_json: bool, **options: Any) -> None:
+def command(
+    store: str, set_: str | None, address: str, output: str | None, record: bool, as_json: bool, **options: Any
+) -> None:
     """Make a golden-set candidate from the log in STORE: queries that people asked, and what they did then.
 
     Queries that fail come first: nothing found, asked again, not useful. Grades are from behaviour, with their
@@ -42,12 +46,18 @@ def command(store: str, set_: str | None, output: str | None, record: bool, as_j
     'karat golden merge' takes both; what nobody has looked at stays out of the set. paraphrases.jsonl has other
     wordings of queries of SET, which 'karat golden merge' takes where a person has set "accepted": true.
 
+    STORE may be a folder that 'karat online export --format parquet' wrote. All of its sessions are looked at, in a
+    bounded amount of memory, in this process or by --engine.
+
     Example: karat harvest karat.db --golden examples/hotel --since 14d -o candidate
     """
     from karat import golden
     from karat.cli._days import parse_day
+    from karat.core import UsageError
+    from karat.engine import open_engine
     from karat.feedback import MOST_QUERIES, harvest_log, record_judgments
     from karat.files import refuse_input
+    from karat.online import is_export
     from karat.schema import to_json
 
     since, until = (parse_day(options.pop(name), f"--{name}") for name in ("since", "until"))
@@ -55,7 +65,10 @@ def command(store: str, set_: str | None, output: str | None, record: bool, as_j
     if output:
         refuse_input(output, folder=True)
     most = None if options.pop("whole") else MOST_QUERIES
-    result = harvest_log(store, gold, since=since, until=until, most=most, **options)
+    if record and is_export(store):
+        raise UsageError(f"--record writes into a store, and {store} is a folder of files: name the store")
+    with open_engine(address) as engine:
+        result = harvest_log(store, gold, since=since, until=until, most=most, engine=engine, **options)
     if output:
         result.write(output)
     if record:

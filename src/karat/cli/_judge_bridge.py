@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("-j", "--judge", "names", multiple=True, metavar="JUDGE", help="A judge; can be repeated.")
 @click.option("-n", "--n", "count", type=click.IntRange(2), default=60, show_default=True, help="Queries to judge.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another number draws other queries.")
-@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
+)
 @click.option("--baseline", metavar="FILE", help="The baseline.  [default: the project's]")
 @click.option("-o", "--output", metavar="FILE", help="Write the moved baseline here.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

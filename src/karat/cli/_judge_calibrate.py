@@ -14,7 +14,9 @@ from karat.cli._table import emit
 @click.argument("labels", metavar="LABELS")
 @click.argument("run", default=".", metavar="[RUN|DIR]")
 @click.option("-j", "--judge", default="", metavar="JUDGE", help="The judge, if several judged the run.")
-@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
+)
 @click.option("--pool", metavar="FILE", help="Hold the grades of this file of karat golden judge against LABELS.")
 @click.option("--highest", type=float, metavar="LABEL", help="The best label people could give.  [default: 1, or 3]")
 @click.option("--positive", type=float, metavar="LABEL", help="Good from this label on.  [default: the middle]")

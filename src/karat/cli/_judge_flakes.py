@@ -22,7 +22,9 @@ _WORDS = {"system": "noisy system", "judge": "noisy judge", "both": "both", "unk
 @click.option(
     "--tolerance", type=float, default=0.1, show_default=True, help="How far scores may differ without being flaky."
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(runs: tuple[str, ...], judge: str, tolerance: float, folder: str | None, as_json: bool) -> None:
     """Show which queries are stable, have a noisy system or a noisy judge, from RUNs of the same system.

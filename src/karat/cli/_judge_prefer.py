@@ -12,7 +12,9 @@ from karat.cli._table import emit
 @click.command("prefer", short_help="Ask a model which of two runs answers better, in both orders.")
 @click.argument("first", metavar="RUN")
 @click.argument("second", metavar="RUN")
-@click.option("--golden", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder."
+)
 @click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(first: str, second: str, folder: str | None, no_cache: bool, as_json: bool) -> None:

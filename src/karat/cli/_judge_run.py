@@ -17,7 +17,9 @@ from karat.cli._table import emit
 @click.option(
     "-j", "--judge", "names", multiple=True, metavar="JUDGE", help="A judge such as faithfulness; can be repeated."
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
+)
 @click.option("--votes", type=click.IntRange(1), metavar="N", help="Ask each judge so often.  [default: the project's]")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and ask nothing.")
 @click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")

@@ -19,7 +19,9 @@ from karat.cli._table import emit, printable
     is_flag=True,
     help="Draw refused answers and questions without one, too: the judge refusal needs them.",
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
+)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, count: int, seed: int, refusals: bool, folder: str | None, output: str, as_json: bool) -> None:

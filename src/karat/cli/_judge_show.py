@@ -16,7 +16,9 @@ _FORMATS = ("json_schema", "json_object", "prompt")
 @click.argument("judge", metavar="JUDGE")
 @click.argument("run", default=".", metavar="[RUN|DIR]")
 @click.option("--query", metavar="ID", help="Show it for the answer to this query of the run.  [default: an example]")
-@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option(
+    "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
+)
 @click.option(
     "--reply-format",
     "rung",

@@ -22,6 +22,7 @@ _SECTIONS = {
     "Start": {
         "init": "Start a project: configuration, golden set and CI.",
         "golden": "Read, check, make and compare golden sets.",
+        "label": "Label pairs by several people, and propose the result as gold.",
     },
     "Evaluate": {
         "eval": "Ask a system the queries of a golden set, and score it.",
@@ -47,6 +48,7 @@ _SECTIONS = {
         "stability": "Show how scores and citations differ by wording and repeat.",
         "trend": "Show how quality changed from run to run.",
         "experiments": "List, show or compare what was tried.",
+        "serve": "Look at a project in a browser, alone or as a team.",
     },
     "Live": {
         "online": "Keep the log of live queries and feedback, and look at it.",
@@ -60,8 +62,12 @@ _SECTIONS = {
     "Toolbox": {
         "measures": "List the measures, or explain one.",
         "systems": "List the systems that karat can connect to.",
+        "engine": "See whether work can run on a cluster, and what is missing.",
+        "doctor": "See what is installed, what is missing, and where files lie.",
+        "completion": "Let bash, zsh or fish complete the command line.",
         "trec-eval": "Print what NIST's trec_eval prints, byte for byte.",
         "export": "Write runs and experiments to MLflow.",
+        "mcp": "Serve a project to coding agents (MCP).",
     },
 }
 """The verbs by what people want to do, each with its line of the help, which imports none of them."""
@@ -97,7 +103,9 @@ def main() -> None:
     # enough for those that follow each other, and the rest is wasted.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     if "_KARAT_COMPLETE" in os.environ:
-        cli.main(prog_name="karat")  # a shell asks for completions; click prints them and exits
+        from karat.cli._completing import answer_shell
+
+        answer_shell(cli)  # and exit
     code = _run(sys.argv[1:])
     try:
         if sys.stdout is not None:

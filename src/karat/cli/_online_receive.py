@@ -19,7 +19,9 @@ _SECONDS = click.FloatRange(min=0, max=3600)
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 takes a free one.")
-@click.option("--allow-host", metavar="NAME", multiple=True, help="A name that senders use for this machine; repeat.")
+@click.option(
+    "--allow-host", metavar="NAME", multiple=True, help="A name that senders use for this machine; can be repeated."
+)
 @click.option(
     "--settle",
     metavar="SECONDS",

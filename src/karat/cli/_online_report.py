@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._engines import engine_option
 from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, printable, render
 
@@ -25,6 +26,7 @@ _WIDTH = 60
 @click.option("--shown", type=click.IntRange(min=0), default=10, show_default=True, help="Queries to list.")
 @click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
 @click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     store: str,
@@ -34,9 +36,13 @@ def command(
     shown: int,
     html: str | None,
     whole: bool,
+    address: str,
     as_json: bool,
 ) -> None:
     """Show the traffic in STORE: how much there is, what became of it, which queries fail, and what --golden lacks.
+
+    STORE may be a folder that 'karat online export --format parquet' wrote. All of its sessions are looked at, in a
+    bounded amount of memory, in this process or by --engine.
 
     Intervals of 95 % take into account that queries of one session are alike. A query of which nobody knows what became
     does not count as used.
@@ -46,13 +52,16 @@ def command(
     from karat import golden
     from karat.cli._days import parse_day
     from karat.cli._output import write_output
+    from karat.engine import open_engine
     from karat.feedback import MOST_QUERIES, report_log
     from karat.reports import render_online_html
     from karat.schema import to_json
 
     gold = golden.open_set(set_) if set_ else None
-    span = {"since": parse_day(since, "--since"), "until": parse_day(until, "--until")}
-    report = report_log(store, gold, shown=shown, most=None if whole else MOST_QUERIES, **span)
+    first, last = parse_day(since, "--since"), parse_day(until, "--until")
+    most = None if whole else MOST_QUERIES
+    with open_engine(address) as engine:
+        report = report_log(store, gold, since=first, until=last, shown=shown, most=most, engine=engine)
     if html:
         write_output(html, render_online_html(report), "--html", private=True)
     if not as_json:

@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 @click.command("power")
 @click.option("--run", metavar="RUN", help="Measure the spread of the differences between this run and --against.")
 @click.option("--against", metavar="RUN", help="What --run is compared with.  [default: the project's baseline]")
-@click.option("--golden", "folder", metavar="DIR", help="The project.  [default: the folder that --run is in]")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="With --run: a measure such as R@5; repeat."
+    "--golden", "--project", "folder", metavar="DIR", help="The project.  [default: the folder that --run is in]"
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="With --run: a measure such as R@5; can be repeated.",
 )
 @click.option(
     "--effect",
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     help="Standard deviation of the differences, query by query.  [default: three guesses]",
 )
-@click.option("--n", type=click.IntRange(min=2), help="The number of queries.  [default: that of --run]")
+@click.option("-n", "--n", type=click.IntRange(min=2), help="The number of queries.  [default: that of --run]")
 @click.option(
     "--power",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -52,7 +59,9 @@ if TYPE_CHECKING:
     "--sides", type=click.Choice(["1", "2"]), default="2", show_default=True, help="1: only drops, as a gate does."
 )
 @click.option("--gate", is_flag=True, help="How often the project's gate is wrong, simulated from its baseline.")
-@click.option("--policy", help="With --gate: a policy by name, or a TOML file.  [default: the project's]")
+@click.option(
+    "--policy", metavar="NAME|FILE", help="With --gate: a policy by name, or a TOML file.  [default: the project's]"
+)
 @click.option(
     "--runs", type=click.IntRange(20, 10_000), default=200, show_default=True, help="With --gate: runs to simulate."
 )

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
 from karat.cli._table import escaped, tell
+from karat.core import InputError
+from karat.files import write_file
+
+_VARIABLE = "KARAT_PROGRESS"
+_PAUSE = 0.25  # seconds between two writes
 
 
 def say(text: str) -> None:
@@ -23,6 +33,8 @@ class Progress:
         self._bar: Any = None
         self._stage = ""
         self._done = 0
+        self._file = os.environ.get(_VARIABLE, "")
+        self._written = ("", -math.inf)
 
     def __enter__(self) -> Progress:
         return self
@@ -32,6 +44,8 @@ class Progress:
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Show how much of a stage is done, with a note such as its cost; another stage begins another bar."""
+        if self._file:
+            self._write(stage, done, total)
         if not self._shown:
             return
         if self._bar is None or stage != self._stage:
@@ -48,6 +62,18 @@ class Progress:
         """Print a message on a line of its own; a bar that is shown ends before it."""
         self._finish()
         say(text)
+
+    def _write(self, stage: str, done: int, total: int) -> None:
+        """Write how far a stage is to the file that a page watches, a few times a second."""
+        now = time.monotonic()
+        if done < total and stage == self._written[0] and now - self._written[1] < _PAUSE:
+            return
+        from karat.schema import to_json
+        from karat.schema.pages import WorkProgress
+
+        self._written = stage, now
+        with suppress(InputError):  # whoever watches sees less; the work goes on
+            write_file(Path(self._file), to_json(WorkProgress(stage=stage, done=done, total=total)))
 
     def _finish(self) -> None:
         if self._bar is not None:

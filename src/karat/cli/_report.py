@@ -12,6 +12,7 @@ import click
 
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
+from karat.cli._options import gate_options, run_project_option
 from karat.cli._output import make_parents
 from karat.cli._process import keep, tune, tune_imports
 from karat.cli._progress import say
@@ -45,16 +46,15 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
+    "-o",
     "--output",
     metavar="FILE",
     help="Where to.  [default: standard output; of html reports/rag-eval-RUN.html in the project]",
 )
+@click.option("--html", "html", metavar="FILE", help="The same as --format html -o FILE.")
 @click.option("--comment", is_flag=True, help="Markdown for a pull request: short, and with a mark to find it again.")
-@click.option(
-    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
-)
-@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
-@click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@run_project_option
+@gate_options
 @scoring_options
 @click.option("--date", metavar="YYYY-MM-DD", help="The day that the report bears.  [default: today]")
 @click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema,
@@ -78,6 +78,7 @@ def command(path: str, **options: Any) -> None:
     from karat.projects.saved_runs import find_run
     from karat.reports import iterate_json, read_document
 
+    _take_html(options)
     chosen, day = _format(options), _day(options["date"])
     if options["output"] == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
@@ -178,6 +179,18 @@ def _spare(option: str, target: str) -> None:
     if Path(target).name.casefold() in _INPUTS:
         raise UsageError(f"{option} {target} is a name of what a report is made from; choose another name")
     refuse_input(target, option)
+
+
+def _take_html(options: dict[str, Any]) -> None:
+    """Turn ``--html FILE`` into the format and the file that it stands for."""
+    from karat.core import UsageError
+
+    file = options.pop("html")
+    if file is None:
+        return
+    if options["output"] is not None or options["format"] not in (None, "html") or options["as_json"]:
+        raise UsageError("--html FILE is --format html -o FILE; leave out the other options of format and output")
+    options["format"], options["output"] = "html", file
 
 
 def _format(options: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, tell
+from karat.cli._verbs import FolderlessGroup
 from karat.core import count_things
 
 _MEASURE = click.option(
@@ -17,7 +18,7 @@ _MEASURE = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("runs")
+@click.group("runs", cls=FolderlessGroup, instead="karat runs list {}")
 def command() -> None:
     """The runs that karat eval and karat check saved in a project's folder runs.
 
@@ -48,7 +49,9 @@ def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> N
 
 @command.command("show", short_help="Show one run: where it comes from, and its means.")
 @click.argument("run", metavar="RUN|DIR")
-@click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
+@click.option(
+    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+)
 @_MEASURE
 @_JSON
 def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool) -> None:
@@ -72,7 +75,7 @@ def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool)
 @click.argument("destination", metavar="FILE")
 @click.option("--to", default="karat", show_default=True, metavar="FORMAT", help="Format to write.")
 @click.option("--golden", metavar="DIR", help="The golden set of a RUN that another program made.")
-@click.option("--k", type=click.IntRange(min=1), help="How many hits such a program was asked for.")
+@click.option("-k", "--k", type=click.IntRange(min=1), help="How many hits such a program was asked for.")
 @_JSON
 def convert(source: str, destination: str, to: str, golden: str | None, k: int | None, as_json: bool) -> None:
     """Read RUN, a file of any kind that karat reads, and write its traces to FILE.

@@ -30,7 +30,7 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat for more."
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option("--per-query", is_flag=True, help="Show every query's values too.")
 @click.option("--by", metavar="FIELD", help="Show means by a field of the queries, such as category.")
@@ -64,14 +64,19 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
     help="Take the runs as trials of one system, and show pass@K and pass^K.",
 )
 @click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="Where to read Parquet runs: local, spark://HOST:PORT or local-cluster[WORKERS,CORES,MB].",
+)
+@click.option(
     "--threshold", type=float, default=1.0, show_default=True, help="With --pass-at: the score that is a success."
 )
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score each RUN against the judgments in QRELS.
 
     Files are TREC, JSON, JSONL, CSV, TSV or Parquet, gzipped or not; - is standard input. A run may also be one that
-    'karat eval' wrote, a trace file, or spans of a tracing tool. Several runs make one table, with the best value of
-    each measure marked.
+    'karat eval' wrote, a trace file, spans of a tracing tool, or a folder of Parquet files. Several runs make one
+    table, with the best value of each measure marked.
 
     Example: karat score qrels.txt bm25.txt dense.txt -m nDCG@10 -m R@100 --json
     """
@@ -119,10 +124,11 @@ def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:
-    from karat.measures import read_classes, score_runs
+    from karat.engine import score_runs
+    from karat.measures import read_classes
 
     classes = read_classes(options["classes"]) if options["classes"] else None
-    chosen = {name: options[name] for name in ("conventions", "undefined", "missing", "format", "bounds")}
+    chosen = {name: options[name] for name in ("conventions", "undefined", "missing", "format", "bounds", "engine")}
     named = dict(zip(_names(runs), runs, strict=True))
     with _progress(runs) as progress:
         return score_runs(qrels, named, options["measures"] or None, classes=classes, progress=progress, **chosen)

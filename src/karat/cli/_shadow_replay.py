@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="DAY", help="Logged queries from this day on, such as 2026-11-01 (UTC), or 7d.")
 @click.option("--until", metavar="DAY", help="Logged queries up to this day, which is not included.")
 @click.option("--distinct", is_flag=True, help="Ask each text once, however often it was asked.")
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Hits to ask for and compare.")
+@click.option(
+    "-k", "--k", type=click.IntRange(min=1), default=10, show_default=True, help="Hits to ask for and compare."
+)
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(store: str, control: str, treatment: str, as_json: bool, **options: Any) -> None:

@@ -11,7 +11,9 @@ from karat.cli._table import emit
 @click.command("show")
 @click.argument("run", metavar="RUN|DIR")
 @click.argument("query", metavar="QUERY")
-@click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
+@click.option(
+    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+)
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, query: str, golden: str | None, baseline: str | None, as_json: bool) -> None:

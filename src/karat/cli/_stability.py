@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli._choosing import choose_run
+from karat.cli._options import run_project_option
 from karat.cli._progress import say
 from karat.cli._table import emit
 
@@ -14,9 +15,7 @@ from karat.cli._table import emit
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as R@5; can be repeated."
 )
-@click.option(
-    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
-)
+@run_project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every query.")
 def command(run: str, measures: tuple[str, ...], folder: str | None, as_json: bool) -> None:
     """Show how far the scores of RUN differ between the wordings of a question, and between its repeats.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Refuse more variants.")
 @click.option("--dry-run", is_flag=True, help="Only list the variants.")
 @click.option("--again", is_flag=True, help="Ask every variant, even if it has a finished run.")
-@click.option("--output", metavar="DIR", help="The folder for the runs.  [default: runs of the project]")
+@click.option("-o", "--output", metavar="DIR", help="The folder for the runs.  [default: runs of the project]")
 @click.option("--log", metavar="FILE", help="The file for the results.  [default: experiments.json of the project]")
 @click.option(
     "--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk: each variant makes all of them."

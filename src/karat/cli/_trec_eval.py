@@ -66,7 +66,7 @@ def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> No
     "measures",
     multiple=True,
     metavar="MEASURE[.PARAMS]",
-    help="A measure, or official (the default), set or all_trec; repeat for more.",
+    help="A measure, or official (the default), set or all_trec; can be repeated.",
 )
 @click.option("-q", "--query_eval_wanted", "per_query", is_flag=True, help="Print every query's values too.")
 @click.option(

@@ -13,10 +13,12 @@ from karat.cli._table import emit
 @click.command("trend")
 @click.argument("paths", metavar="[DIR|RUN...]", nargs=-1)
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N runs.  [default: all]")
-@click.option("--golden", metavar="DIR", help="The project of the runs.  [default: the folder that they are in]")
+@click.option(
+    "--golden", "--project", metavar="DIR", help="The project of the runs.  [default: the folder that they are in]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--svg", metavar="FILE", help="Draw a line for each metric into a file; its name ends with .svg.")
 def command(

@@ -20,7 +20,11 @@ _REASON = click.option("--reason", required=True, help="Why, for the history.")
 _GOLDEN = click.option("--golden", metavar="SET", help="Golden set or project with judgments.")
 _IDLE = "Seconds without a record after which a session is over."
 _MEASURE = click.option(
-    "--measure", default="", help="The measure that decides.  [default: RR@10; choices, with interleaved lists]"
+    "-m",
+    "--measure",
+    metavar="MEASURE",
+    default="",
+    help="The measure that decides.  [default: RR@10; choices, with interleaved lists]",
 )
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -34,14 +38,20 @@ def command() -> None:
 
 
 @command.command("plan", short_help="Say how many sessions a trial will need.")
-@click.argument("file", metavar="FILE", required=False)
+@click.argument("file", metavar="[FILE]", required=False)
 @_MEASURE
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect that is to be found.")
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option(
     "--most", type=click.IntRange(1, 1_000_000), default=20_000, show_default=True, help="Give up after these."
 )
-@click.option("--feature", default="feature", help="The feature whose shadow runs are in the log.")
+@click.option(
+    "--feature",
+    metavar="NAME",
+    default="feature",
+    show_default=True,
+    help="The feature whose shadow runs are in the log.",
+)
 @click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions"]), default="sessions",
               show_default=True, help="The kind of trial, if there is no FILE.")  # fmt: skip
 @_GOLDEN
@@ -98,7 +108,13 @@ def _plan_from_log(
     "--least", type=click.IntRange(min=1), default=100, show_default=True, help="Differences before graduation."
 )
 @click.option("--guardrail", "guardrails", multiple=True, metavar="MEASURE", help="What may stop it; can be repeated.")
-@click.option("--must-show", default="MustShowAll@10", show_default=True, help="What must not drop; empty for nothing.")
+@click.option(
+    "--must-show",
+    metavar="MEASURE",
+    default="MustShowAll@10",
+    show_default=True,
+    help="What must not drop; empty for nothing.",
+)
 @click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
 @click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
 @click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
@@ -226,7 +242,7 @@ def report(feature: str, html: str | None, svg: str | None, store: str, as_json:
 @command.command("holdout", short_help="Show the weekly holdout of a feature, which never decides.")
 @click.argument("feature")
 @click.option("--golden", metavar="SET", required=True, help="Golden set or project with judgments.")
-@click.option("--measure", default="nDCG@10", show_default=True, help="What must not be lost.")
+@click.option("-m", "--measure", metavar="MEASURE", default="nDCG@10", show_default=True, help="What must not be lost.")
 @click.option("--stratify", type=click.Choice(["category", "type", "intent"]), default="category", show_default=True,
               help="Of what each group keeps its share.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same holdout.")

@@ -12,8 +12,10 @@ import click
 from karat.core import did_you_mean
 
 _LIMIT = "max_bytes"
-_WITHOUT = ("measures", "trec-eval")
-"""The first reads no file, and the second has the options of trec_eval and no others."""
+_WITHOUT = ("completion", "doctor", "engine", "flag", "measures", "store", "systems", "token", "trec-eval")
+"""The last has the options of trec_eval and no others, and those before read no file of data."""
+_READING = {"trial": ("collect", "holdout", "plan", "record")}
+"""The verbs of a group that read files of data, where others read nothing but a store."""
 
 
 def _limit_option() -> click.Option:
@@ -22,6 +24,18 @@ def _limit_option() -> click.Option:
     return click.Option(
         ["--max-bytes"], metavar="SIZE", help=text, expose_value=False, is_eager=True, callback=_set_limit
     )
+
+
+def _add_limit(name: str, command: click.Command) -> None:
+    """Add the option to a verb, or to those of a group, that read files."""
+    if name in _WITHOUT or isinstance(command, Verbs):  # which adds it to a verb when that is called
+        return
+    if isinstance(command, click.Group):
+        for verb, own in command.commands.items():
+            if verb in _READING.get(name, command.commands):
+                _add_limit(verb, own)
+    elif not any(option.name == _LIMIT for option in command.params):
+        command.params.append(_limit_option())
 
 
 def _set_limit(context: click.Context, _: click.Parameter, size: str | None) -> None:
@@ -42,11 +56,39 @@ def _restore(variable: str, value: str | None) -> None:
         os.environ[variable] = value
 
 
-class Verbs(click.Group):
+class DefaultGroup(click.Group):
+    """A group that may have a ``default``: the verb that is meant where the first word is none."""
+
+    default = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = (*self.list_commands(ctx), *self.get_help_option_names(ctx))
+        is_completed = ctx.resilient_parsing and not args  # a shell asks which verbs there are
+        if self.default and not is_completed and (not args or args[0] not in known):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+class FolderlessGroup(click.Group):
+    """A group whose verbs take a folder: one in the place of the verb is answered with what to type."""
+
+    def __init__(self, *arguments: Any, instead: str, **options: Any) -> None:
+        """``instead`` is the command to type, with {} for the folder."""
+        super().__init__(*arguments, **options)
+        self.instead = instead
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and os.path.isdir(args[0]):  # noqa: PTH112 (no import of pathlib)
+            ctx.fail(f"{args[0]} is a folder; type {self.instead.format(args[0])}")
+        return super().resolve_command(ctx, args)
+
+
+class Verbs(DefaultGroup):
     """A group of verbs by the module of each. The help of the group lists them in sections, if there are any.
 
     Sections have the summary of each verb; without sections it is that of the verb's module.
-    A group may have a ``default``, the verb that is meant where the first word is none.
     """
 
     def __init__(
@@ -83,17 +125,12 @@ class Verbs(click.Group):
             return None
         command: click.Command = import_module(self.verbs[name]).command
         command.short_help = self.summaries.get(name, command.short_help)
-        has_limit = any(option.name == _LIMIT for option in command.params)
-        if not (has_limit or name in _WITHOUT or isinstance(command, click.Group)):
-            command.params.append(_limit_option())
+        _add_limit(name, command)
         return command
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if self.default and (not args or args[0] not in (*self.verbs, *self.get_help_option_names(ctx))):
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in self.verbs:
+            if ctx.resilient_parsing:  # a shell completes what comes after a mistyped verb
+                return None, None, []
             ctx.fail(f"no verb {args[0]!r}{did_you_mean(args[0], self.verbs)}")
         return super().resolve_command(ctx, args)

@@ -1,0 +1,130 @@
+"""From labels to a proposal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from karat.core import GoldenSet, Judgment, Source, Span, Target, UsageError, did_you_mean, shorten
+from karat.golden.formats import encode_judgment
+from karat.labelling._book import Pair, Votes, is_disputed, list_labels, settle
+from karat.labelling._desk import Desk
+from karat.labelling._proposal import Proposal, propose
+from karat.schema.labelling import LabelLine, ProposalChange
+from karat.text import folded
+
+DISPUTED, UNFINISHED = "people disagree, and nobody has settled it", "it has fewer labels than it needs"
+UNKNOWN_QUERY, UNKNOWN_DOCUMENT = "the set does not have the query", "the set does not have the document"
+
+
+def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinished: bool = False) -> Proposal:
+    """Propose what people said in a queue as judgments of the golden set, with the queries that it does not have yet.
+
+    Each person's grade is a judgment of the source ``manual``, and what was settled one of ``validated``, which
+    decides. A span is a judgment of its own where its grade is above 0: words that do not answer are no evidence.
+    Pairs that are disputed, and those that lack labels unless ``unfinished`` is set, are left out and counted.
+    """
+    state = desk.open_queue(queue)
+    with desk.lock:
+        golden = desk.golden
+        known = {_key(own): own.grade for own in golden.judgments}
+        fresh = {row.query: row.new.row for row in state.queue.rows if row.new and row.new.row}
+        settling = state.queue.head.kind == "disputes"
+        left_out: Counter[str] = Counter()
+        queries: dict[str, ProposalChange] = {}
+        judgments: list[ProposalChange] = []
+        for pair, votes in sorted(desk.book.pairs()):
+            number = state.queue.find(pair)
+            if number is None and not (settling and settle(votes)):
+                continue
+            is_short = number is not None and state.given[number] < state.queue.needed[number]
+            refusal = _refuse(golden, pair, votes, fresh, is_short=is_short and not unfinished)
+            if refusal:
+                left_out[refusal] += bool(list_labels(votes))
+                continue
+            own = [row for row in _judge(pair, votes) if known.get(_key(row)) != row.grade]
+            if own and pair[0] not in golden.query_by_id:
+                queries.setdefault(pair[0], ProposalChange(query=fresh[pair[0]]))
+            judgments += [ProposalChange(judgment=encode_judgment(row)) for row in own]
+    reason = reason or f"the labels of the queue {queue}"
+    return propose(desk, [*queries.values(), *judgments], by=by, reason=reason, left_out=left_out)
+
+
+def propose_wording(
+    desk: Desk, query: str, *, text: str = "", paraphrase: str = "", by: str, reason: str = ""
+) -> Proposal:
+    """Propose another wording of a query, a new text of it, or a new query with that text."""
+    if bool(text) == bool(paraphrase):
+        raise UsageError("name either a new text of the query, or a paraphrase")
+    known = desk.golden.query_by_id.get(query)
+    if known is None and paraphrase:
+        raise UsageError(f"the set has no query {shorten(query)}{did_you_mean(query, desk.golden.query_by_id)}")
+    if paraphrase:
+        change = ProposalChange(paraphrase=paraphrase, of=query)
+    elif known is None:
+        change = ProposalChange(query={"id": query, "text": text})
+    else:
+        change = ProposalChange(wording=text, of=query, before=known.text)
+    return propose(desk, [change], by=by, reason=reason)
+
+
+def propose_grade(
+    desk: Desk, query: str, document: str, grade: int, *, span: tuple[int, int] | None = None, by: str, reason: str = ""
+) -> Proposal:
+    """Propose a grade of a document, or of a span of it, for a query: a judgment of the source ``manual``."""
+    if span is not None and grade <= 0:
+        raise UsageError("words that answer have a grade above 0; without them the document gets the grade")
+    target = Target(document=document, span=None if span is None else Span(*span))
+    judgment = Judgment(query=query, target=target, grade=grade, annotator=by, date=f"{datetime.now(tz=UTC):%Y-%m-%d}")
+    return propose(desk, [ProposalChange(judgment=encode_judgment(judgment))], by=by, reason=reason)
+
+
+def propose_case(
+    desk: Desk, query: str, *, text: str, grades: Mapping[str, int], by: str, reason: str = ""
+) -> Proposal:
+    """Propose a query that somebody asked, with grades of documents; one that the set has gets the grades alone."""
+    today = f"{datetime.now(tz=UTC):%Y-%m-%d}"
+    known = desk.golden.query_by_id.get(query)
+    if known is not None and folded(text) not in map(folded, (known.text, *known.paraphrases)):
+        raise UsageError(f"the set has a query {shorten(query)} with other words; choose another id")
+    changes = [] if known is not None else [ProposalChange(query={"id": query, "text": text})]
+    for document, grade in grades.items():
+        judgment = Judgment(query=query, target=Target(document=document), grade=grade, annotator=by, date=today)
+        changes.append(ProposalChange(judgment=encode_judgment(judgment)))
+    return propose(desk, changes, by=by, reason=reason or "asked by people")
+
+
+def _refuse(golden: GoldenSet, pair: Pair, votes: Votes, fresh: dict[str, dict[str, object]], *, is_short: bool) -> str:
+    """Return why a pair is not proposed; empty if it is."""
+    if is_disputed(votes):
+        return DISPUTED
+    if is_short:
+        return UNFINISHED
+    if pair[0] not in golden.query_by_id and pair[0] not in fresh:
+        return UNKNOWN_QUERY
+    return UNKNOWN_DOCUMENT if golden.documents and pair[1] not in golden.document_by_id else ""
+
+
+def _judge(pair: Pair, votes: Votes) -> Iterator[Judgment]:
+    """Yield the judgments that the labels of a pair are, those of each person in order."""
+    for who, line in sorted(list_labels(votes).items()):
+        yield from _make(pair, who, line, "manual")
+    if (settled := settle(votes)) is not None:
+        yield from _make(pair, settled[0], settled[1], "validated")
+
+
+def _make(pair: Pair, who: str, line: LabelLine, source: Source) -> Iterator[Judgment]:
+    if line.grade is None:
+        return
+    targets = [Target(document=pair[1])]
+    if line.span is not None and line.grade > 0:
+        targets.append(Target(document=pair[1], span=Span(*line.span)))
+    for target in targets:
+        yield Judgment(
+            query=pair[0], target=target, grade=line.grade, source=source, annotator=who, date=line.at[:10]
+        )  # fmt: skip
+
+
+def _key(judgment: Judgment) -> tuple[str, Target, Source, str]:
+    return judgment.query, judgment.target, judgment.source, judgment.annotator

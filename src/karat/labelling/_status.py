@@ -1,0 +1,78 @@
+"""How far queues are done, and who did how much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from karat.labelling._book import settle
+from karat.labelling._desk import Desk
+from karat.labelling._queue import describe_queue
+from karat.labelling._state import QueueState, Tally, list_disputes
+from karat.schema.labelling import LabellerStatus, LabelQueue, LabelStatus
+
+
+def measure_queue(desk: Desk, name: str) -> LabelQueue:
+    """Return how far a queue is done, by whom, and what is known by now of what it decides."""
+    state = desk.open_queue(name)
+    with desk.lock:
+        head, needed = state.queue.head, state.queue.needed
+        settled, disputed = _count_disputes(state) if head.kind == "disputes" else (0, 0)
+        pairs = len(state.queue) + settled + disputed
+        return LabelQueue(
+            queue=name,
+            kind=head.kind,
+            about=describe_queue(head, pairs),
+            pairs=pairs,
+            several=int((needed > 1).sum()),
+            finished=int((state.given >= needed).sum()) + settled,
+            labels=int(np.minimum(state.given, needed).sum()) + settled,
+            needed=int(needed.sum()) + settled + disputed,
+            people=_list_people(desk, state),
+            decides=state.decide(),
+            adjudicator=head.adjudicator,
+        )
+
+
+def _count_disputes(state: QueueState) -> tuple[int, int]:
+    """Return how many pairs were settled, and how many are left to settle."""
+    settled = sum(settle(votes) is not None for _, votes in state.book.pairs())
+    return settled, len(state.list_disputes())
+
+
+def _list_people(desk: Desk, state: QueueState) -> tuple[LabellerStatus, ...]:
+    tallies = _tally_settled(desk) if state.queue.head.kind == "disputes" else state.tallies
+    return tuple(
+        LabellerStatus(
+            who=who,
+            graded=tally.verdicts["grade"],
+            skipped=tally.verdicts["skip"],
+            cannot_tell=tally.verdicts["cannot_tell"],
+            seconds=tally.seconds,
+        )
+        for who, tally in sorted(tallies.items())
+        if tally.verdicts.total()
+    )
+
+
+def _tally_settled(desk: Desk) -> dict[str, Tally]:
+    """Return what each person has settled, which is in no queue."""
+    tallies: dict[str, Tally] = {}
+    for who in desk.book.people:
+        for _, line in desk.book.labels_of(who):
+            if line.settles:
+                tallies.setdefault(who, Tally()).count(line, 1)
+    return tallies
+
+
+def measure_status(desk: Desk) -> LabelStatus:
+    """Return how far all queues of a project are done."""
+    queues = tuple(measure_queue(desk, name) for name in desk.list_queues())
+    with desk.lock:
+        desk.book.refresh()
+        return LabelStatus(
+            queues=queues,
+            people=desk.book.people,
+            disputes=len(list_disputes(desk.book)),
+            guideline=desk.guidelines.version,
+            notes=desk.book.repairs,
+        )

@@ -1,0 +1,217 @@
+"""The pages on which people label: the next pair, and how far they agree."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from karat.core import UsageError
+from karat.labelling import (
+    LONGEST_NOTE,
+    Answer,
+    Desk,
+    QueuePlan,
+    find_last,
+    make_queue,
+    measure_labels,
+    measure_queue,
+    next_task,
+    open_desk,
+    save_label,
+    show_task,
+    undo_label,
+)
+from karat.pages._addresses import fill_address
+from karat.pages._tables import Table
+from karat.schema.labelling import LabelQueue, LabelSaved, LabelTask
+from karat.schema.pages import AgreementPage, JudgePage, ShownText
+
+JUDGE, AGREEMENT = "/judge", "/judge/agreement"
+_WINDOW = 12_000
+"""Characters of a document that are shown on either side of a passage."""
+_WORDS = {"skip": "skipped", "cannot_tell": "cannot tell"}
+Name = Annotated[str, Meta(max_length=64, description="Who labels, where no token says it.")]
+QueueName = Annotated[str, Meta(max_length=41, pattern="^([a-z0-9][a-z0-9-]*)?$")]
+Id = Annotated[str, Meta(max_length=10_000)]
+
+
+class JudgeAsked(Struct, frozen=True, kw_only=True):
+    """Which queue, and perhaps which pair of it."""
+
+    queue: QueueName = ""
+    who: Name = ""
+    query: Id = ""
+    document: Id = ""
+    whole: Annotated[bool, Meta(description="Whether a long document is shown to its end.")] = False
+
+
+class LabelSent(Struct, frozen=True, kw_only=True):
+    """What a person says of a pair."""
+
+    queue: QueueName
+    query: Id
+    document: Id
+    answer: Annotated[
+        str, Meta(pattern=r"^([0-9]{1,2}|skip|cannot_tell)$(?!\n)", description="A grade, skip or cannot_tell.")
+    ]
+    who: Name = ""
+    note: Annotated[str, Meta(max_length=LONGEST_NOTE)] = ""
+    quote: Annotated[str, Meta(max_length=20_000, description="The words of the document that answer.")] = ""
+    start: Annotated[str, Meta(pattern="^[0-9]{0,9}$", description="Where they begin, in UTF-16 units.")] = ""
+    end: Annotated[str, Meta(pattern="^[0-9]{0,9}$")] = ""
+    seconds: Annotated[str, Meta(pattern=r"^([0-9]{1,6}(\.[0-9]{1,6})?)?$", description="How long it took.")] = ""
+    key: Annotated[str, Meta(max_length=100, description="A label that is sent twice with one key counts once.")] = ""
+
+
+class UndoSent(Struct, frozen=True, kw_only=True):
+    """That a person takes back the last label."""
+
+    queue: QueueName = ""
+    who: Name = ""
+    key: Annotated[str, Meta(max_length=100)] = ""
+
+
+class AgreementAsked(Struct, frozen=True, kw_only=True):
+    """Which queue; by default all."""
+
+    queue: QueueName = ""
+    made: Annotated[QueueName, Meta(description="A queue that was just made, in which disputes are settled.")] = ""
+
+
+class SettlingSent(Struct, frozen=True, kw_only=True):
+    """Who settles what people disagree on."""
+
+    adjudicator: Name
+
+
+@lru_cache(maxsize=8)
+def find_desk(folder: Path) -> Desk:
+    """Return the desk of a project, which follows its files."""
+    return open_desk(folder)
+
+
+def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> JudgePage:
+    """Return the next pair that a person is asked; or the queues, if none is chosen or nobody says who they are."""
+    queue = measure_queue(desk, asked.queue) if asked.queue and who else None
+    task = _find_task(desk, who, asked) if queue is not None else None
+    last = find_last(desk, who) if who else None
+    return JudgePage(
+        who=who,
+        is_local=is_local,
+        queues=() if queue is not None else tuple(measure_queue(desk, name) for name in desk.list_queues()),
+        queue=queue,
+        task=task,
+        shown=None if task is None else _cut(task, whole=asked.whole),
+        key=secrets.token_hex(12),
+        guidelines=desk.guidelines.text,
+        can_undo=last is not None,
+        last="" if last is None else f"{_WORDS.get(last.verdict, f'grade {last.grade}')}, {last.document}",
+    )
+
+
+def _find_task(desk: Desk, who: str, asked: JudgeAsked) -> LabelTask | None:
+    if asked.query and asked.document:
+        return show_task(desk, asked.queue, who, (asked.query, asked.document))
+    return next_task(desk, asked.queue, who)
+
+
+def _cut(task: LabelTask, *, whole: bool) -> ShownText:
+    """Return what a page shows of a text: all of a short one, and of a long one what is around the passage."""
+    text, data = task.text, task.text.encode()
+    start, end = (
+        (0, 0) if task.passage is None else (len(data[:place].decode(errors="ignore")) for place in task.passage)
+    )
+    first = 0 if whole else max(0, start - _WINDOW)
+    last = len(text) if whole else min(len(text), end + _WINDOW)
+    return ShownText(
+        before=text[first:start],
+        passage=text[start:end],
+        after=text[end:last],
+        offset=len(text[:first].encode("utf-16-le")) // 2,
+        hidden=len(text) - (last - first),
+    )
+
+
+def save_answer(desk: Desk, who: str, sent: LabelSent) -> tuple[LabelSaved, str]:
+    """Save what a person says of a pair; return it with the address of the next pair."""
+    verdict = sent.answer if sent.answer in _WORDS else "grade"
+    is_grade = verdict == "grade"
+    span = _find_span(desk, sent) if is_grade else None
+    answer = Answer(
+        query=sent.query,
+        document=sent.document,
+        verdict=verdict,
+        grade=int(sent.answer) if is_grade else None,
+        span=span,
+        quote=sent.quote if is_grade and span is None else "",
+        note=sent.note,
+        seconds=float(sent.seconds) if sent.seconds else None,
+        key=sent.key,
+    )
+    saved = save_label(desk, sent.queue, who, answer)
+    return saved, fill_address(JUDGE, {"queue": sent.queue, "who": sent.who})
+
+
+def _find_span(desk: Desk, sent: LabelSent) -> tuple[int, int] | None:
+    """Return the bytes of what was selected, which a browser counts in UTF-16 units."""
+    if not sent.start or not sent.end:
+        return None
+    from karat.text import canonical
+
+    document = desk.golden.document_by_id.get(sent.document)
+    units = canonical(document.text if document else "").encode("utf-16-le")
+    ends = [len(units[: 2 * int(place)].decode("utf-16-le", "ignore").encode()) for place in (sent.start, sent.end)]
+    return ends[0], ends[1]
+
+
+def undo_answer(desk: Desk, who: str, sent: UndoSent) -> tuple[LabelSaved, str]:
+    """Take back a person's last label; return it with the address at which its pair is asked again."""
+    undone = undo_label(desk, who, key=sent.key)
+    if undone is None:
+        raise UsageError("there is no label to take back")
+    asked = {"queue": undone.queue, "who": sent.who, "query": undone.query, "document": undone.document}
+    return undone, fill_address(JUDGE, asked)
+
+
+def show_agreement(desk: Desk, asked: AgreementAsked) -> AgreementPage:
+    """Return how far people agree in one queue or in all, and what there is to settle."""
+    names = desk.list_queues()
+    heads = [desk.open_queue(name).queue.head for name in names]
+    agreement = measure_labels(desk, asked.queue)
+    queries = desk.golden.query_by_id
+    return AgreementPage(
+        queues=tuple(head.name for head in heads if head.kind != "disputes"),
+        queue=asked.queue,
+        settling=tuple((head.name, head.adjudicator) for head in heads if head.kind == "disputes"),
+        agreement=agreement,
+        texts={own.query: queries[own.query].text for own in agreement.disputes if own.query in queries},
+    )
+
+
+def make_settling(desk: Desk, sent: SettlingSent) -> tuple[LabelQueue, str]:
+    """Make a queue in which somebody settles disputes; return it with its address."""
+    names = desk.list_queues()
+    name = next(name for i in range(1, len(names) + 2) if (name := f"disputes-{i}") not in names)
+    make_queue(desk, QueuePlan(name=name, kind="disputes", adjudicator=sent.adjudicator.strip()))
+    return measure_queue(desk, name), fill_address(AGREEMENT, {"made": name})
+
+
+def table_agreement(page: AgreementPage) -> Table:
+    """Return the disputes as rows: a column for each person."""
+    people = sorted({who for own in page.agreement.disputes for who in own.grades})
+    rows = tuple(
+        (own.query, own.document, *(_show_grade(own.grades, who) for who in people)) for own in page.agreement.disputes
+    )
+    return Table(head=("query", "document", *people), rows=rows)
+
+
+def _show_grade(grades: Mapping[str, int | None], who: str) -> int | str | None:
+    if who not in grades:
+        return None
+    grade = grades[who]
+    return "cannot tell" if grade is None else grade

@@ -1,0 +1,197 @@
+"""The pages on which people label and change the golden set, and what they can do there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from karat.labelling import Desk
+from karat.pages import (
+    AgreementAsked,
+    DecisionSent,
+    GoldenAsked,
+    GoldenQueryAsked,
+    GradeSent,
+    JudgeAsked,
+    LabelSent,
+    LabelsSent,
+    ProposalAsked,
+    ProposalsAsked,
+    SettlingSent,
+    UndoSent,
+    WordingSent,
+    decide_proposal,
+    find_desk,
+    make_settling,
+    save_answer,
+    send_grade,
+    send_labels,
+    send_wording,
+    show_agreement,
+    show_golden,
+    show_golden_query,
+    show_judge,
+    show_one_proposal,
+    show_proposals,
+    table_agreement,
+    table_golden,
+    table_golden_query,
+    table_proposals,
+    undo_answer,
+)
+from karat.schema.pages import JudgePage
+from karat.server._page import Action, Done, Page, Show, Visit, of_index
+from karat.server._people import require_person
+
+
+def _judge(visit: Visit, asked: JudgeAsked) -> JudgePage:
+    who = visit.user.name if visit.user.token else asked.who.strip()
+    return show_judge(find_desk(visit.folder), who, asked, is_local=not visit.user.token)
+
+
+def _of_desk(show: Callable[[Desk, Any], Struct]) -> Show:
+    return lambda visit, asked: show(find_desk(visit.folder), asked)
+
+
+def _by_person(act: Callable[[Desk, str, Any], tuple[Struct, str]]) -> Callable[[Visit, Any], Done]:
+    """Return a change that a person makes as an action does it."""
+
+    def run(visit: Visit, sent: Any) -> Done:
+        document, address = act(find_desk(visit.folder), require_person(visit, sent.who), sent)
+        return Done(document=document, address=address)
+
+    return run
+
+
+def _settle(visit: Visit, sent: SettlingSent) -> Done:
+    document, address = make_settling(find_desk(visit.folder), sent)
+    return Done(document=document, address=address)
+
+
+LABEL_PAGES: tuple[Page, ...] = (
+    Page(
+        name="golden",
+        address="/golden",
+        asked=GoldenAsked,
+        show=lambda visit, asked: show_golden(visit.index, find_desk(visit.folder), asked),
+        document="page-golden",
+        template="golden.html",
+        about="The golden set: its queries, and what the linter says of them.",
+        table=table_golden,
+        label="Golden set",
+        key="s",
+    ),
+    Page(
+        name="judge",
+        address="/judge",
+        asked=JudgeAsked,
+        show=_judge,
+        document="page-judge",
+        template="judge.html",
+        about="The next pair of query and document that a person is asked about.",
+        label="Judge",
+        key="l",
+        role="annotator",
+    ),
+    Page(
+        name="agreement",
+        address="/judge/agreement",
+        asked=AgreementAsked,
+        show=_of_desk(show_agreement),
+        document="page-agreement",
+        template="agreement.html",
+        about="How far people agree, and what they disagree on.",
+        table=table_agreement,
+    ),
+    Page(
+        name="golden-query",
+        address="/golden/{query:path}",
+        asked=GoldenQueryAsked,
+        show=of_index(show_golden_query),
+        document="page-golden-query",
+        template="golden-query.html",
+        about="One query of the golden set with its judgments.",
+        table=table_golden_query,
+    ),
+    Page(
+        name="proposals",
+        address="/proposals",
+        asked=ProposalsAsked,
+        show=_of_desk(show_proposals),
+        document="page-proposals",
+        template="proposals.html",
+        about="What is proposed to change in the golden set, and what became of it.",
+        table=table_proposals,
+    ),
+    Page(
+        name="proposal",
+        address="/proposals/{proposal}",
+        asked=ProposalAsked,
+        show=_of_desk(show_one_proposal),
+        document="label-proposal",
+        template="proposal.html",
+        about="One proposal as a diff of the golden set.",
+    ),
+)
+LABEL_ACTIONS: tuple[Action, ...] = (
+    Action(
+        name="label",
+        address="/judge/save",
+        asked=LabelSent,
+        act=_by_person(save_answer),
+        document="label-saved",
+        about="Save what a person says of a pair; it is on the disk when this answers.",
+    ),
+    Action(
+        name="undo label",
+        address="/judge/undo",
+        asked=UndoSent,
+        act=_by_person(undo_answer),
+        document="label-saved",
+        about="Take back a person's last label.",
+    ),
+    Action(
+        name="settle disputes",
+        address="/judge/settling",
+        asked=SettlingSent,
+        act=_settle,
+        document="label-queue",
+        about="Make a queue in which somebody settles what people disagree on.",
+        role="admin",
+    ),
+    Action(
+        name="propose wording",
+        address="/propose/wording",
+        asked=WordingSent,
+        act=_by_person(send_wording),
+        document="label-proposal",
+        about="Propose a query, a new text of one, or another wording.",
+    ),
+    Action(
+        name="propose grade",
+        address="/propose/grade",
+        asked=GradeSent,
+        act=_by_person(send_grade),
+        document="label-proposal",
+        about="Propose a grade of a document, or of words of it.",
+    ),
+    Action(
+        name="propose labels",
+        address="/propose/labels",
+        asked=LabelsSent,
+        act=_by_person(send_labels),
+        document="label-proposal",
+        about="Propose the labels of a queue as judgments.",
+    ),
+    Action(
+        name="decide proposal",
+        address="/proposals/{proposal}/decide",
+        asked=DecisionSent,
+        act=_by_person(decide_proposal),
+        document="label-proposal",
+        about="Accept a proposal, which changes the golden set, or refuse it.",
+        role="admin",
+    ),
+)

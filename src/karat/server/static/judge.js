@@ -1,0 +1,141 @@
+"use strict";
+// Judging by keyboard: what is sent is tried again until the server has it, always with the same key, so that it counts once.
+
+(() => {
+  const page = document.querySelector("main");
+  const pause = (time) => new Promise((resume) => { setTimeout(resume, time); });
+  let begun = performance.now();
+  let busy = false;
+
+  function tell(text, isTrouble = false) {
+    const place = document.getElementById("told");
+    if (!place) return;
+    place.textContent = text;
+    place.classList.toggle("trouble", isTrouble);
+  }
+
+  /** Put the content of another page of the server in place of this one. */
+  function put(html, address) {
+    const fresh = new DOMParser().parseFromString(html, "text/html");
+    const content = fresh.querySelector("main");
+    if (!content) return false;
+    page.replaceChildren(...[...content.childNodes].filter((node) => node.nodeName !== "SCRIPT"));
+    document.title = fresh.title;
+    document.body.dataset.csrf = fresh.body.dataset.csrf ?? "";
+    history.replaceState(null, "", address);
+    scrollTo(0, 0);
+    begin();
+    return true;
+  }
+
+  function begin() {
+    begun = performance.now();
+    page.querySelector("#text mark")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** A server that was started anew takes no form of the one before: fetch its token, and send the same label again. */
+  async function renew(fields) {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return false;
+    const token = new DOMParser().parseFromString(await answer.text(), "text/html").body.dataset.csrf;
+    if (!token || token === fields.get("csrf")) return false;
+    fields.set("csrf", token);
+    return true;
+  }
+
+  async function send(form, submitter) {
+    if (busy) return;
+    busy = true;
+    const fields = new URLSearchParams(new FormData(form, submitter));
+    if (fields.has("seconds")) fields.set("seconds", ((performance.now() - begun) / 1000).toFixed(1));
+    let renewed = false;
+    try {
+      for (let tries = 0; ; tries += 1) {
+        let answer;
+        try {
+          answer = await fetch(form.action, { method: "POST", body: fields });
+          if (answer.status === 403 && !renewed && await renew(fields)) { renewed = true; continue; }
+        } catch {
+          tell("Not saved yet: the server does not answer. It is tried again; keep this page open.", true);
+          await pause(Math.min(5000, 300 * (tries + 1)));
+          renewed = false;
+          continue;
+        }
+        const html = await answer.text();
+        if (answer.ok && put(html, answer.url)) return;
+        const message = new DOMParser().parseFromString(html, "text/html").querySelector("main p")?.textContent;
+        tell(`Not saved: ${message ?? answer.status}`, true);
+        return;
+      }
+    } finally {
+      busy = false;
+    }
+  }
+
+  page.addEventListener("submit", (event) => {
+    if (!event.target.matches("#judge, #undo")) return;
+    event.preventDefault();
+    send(event.target, event.submitter);
+  });
+
+  /* Words of the text that are selected are the span of the grade. */
+  function select() {
+    const text = document.getElementById("text"), form = document.getElementById("judge");
+    const selection = getSelection();
+    if (!text || !form || !selection.rangeCount) return;
+    const range = selection.getRangeAt(0);
+    if (!text.contains(range.startContainer) || !text.contains(range.endContainer)) return;
+    const chosen = document.getElementById("chosen");
+    const words = range.toString();
+    const before = document.createRange();
+    before.setStart(text, 0);
+    before.setEnd(range.startContainer, range.startOffset);
+    const start = Number(text.dataset.offset) + before.toString().length;
+    const isEmpty = words.trim() === "";
+    form.elements.start.value = isEmpty ? "" : String(start);
+    form.elements.end.value = isEmpty ? "" : String(start + words.length);
+    chosen.hidden = isEmpty;
+    chosen.textContent = isEmpty ? "" : `The words that answer: ${words.length > 200 ? `${words.slice(0, 200)} …` : words}`;
+  }
+  document.addEventListener("selectionchange", select);
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const target = event.target;
+    if (event.key === "Escape" && target.matches("#judge textarea, #judge input")) { target.blur(); return; }
+    if (target.closest("input, select, textarea, dialog, [contenteditable]")) return;
+    const button = page.querySelector(`#judge [data-answer="${CSS.escape(event.key)}"]`);
+    if (button) {
+      event.preventDefault();
+      send(button.form, button);
+    } else if (event.key === "u" && document.getElementById("undo")) {
+      event.preventDefault();
+      send(document.getElementById("undo"), null);
+    } else if (event.key === "n" && document.getElementById("judge")) {
+      event.preventDefault();
+      page.querySelector("details.more").open = true;
+      page.querySelector("textarea[name=note]").focus();
+    }
+  });
+
+  /* How far the queue is follows what others do; the pair stays. */
+  if ("EventSource" in window) {
+    const events = new EventSource("/events");
+    let timer = 0;
+    events.addEventListener("change", () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        const place = document.getElementById("progress");
+        if (!place || busy || document.hidden) return;
+        try {
+          const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+          if (!answer.ok || busy) return;
+          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("progress");
+          if (fresh && place.isConnected) place.replaceWith(fresh);
+        } catch { /* the server is gone; the stream connects again by itself */ }
+      }, 1000);
+    });
+    addEventListener("pagehide", () => events.close());
+  }
+  begin();
+})();

@@ -1,0 +1,166 @@
+"use strict";
+// Keyboard, theme, live updates and pictures as files. Everything can be read, and every link followed, without it.
+
+const main = document.querySelector("main");
+const typing = (target) => target.closest("input, select, textarea, dialog, [contenteditable]") !== null;
+
+/* Theme. */
+const themeButton = document.getElementById("theme");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+function showTheme() {
+  themeButton.hidden = false;
+  themeButton.textContent = isDark() ? "Light" : "Dark";
+}
+themeButton.addEventListener("click", () => { keepTheme(isDark() ? "light" : "dark"); showTheme(); });
+dark.addEventListener("change", showTheme);
+showTheme();
+
+/* On a phone the bar of pages is longer than the screen: the current one is in sight. */
+const current = document.querySelector("header nav [aria-current]");
+if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.offsetLeft - 40;
+
+/* Help. */
+const keys = document.getElementById("keys");
+const help = document.getElementById("help");
+help.hidden = false;
+help.addEventListener("click", () => keys.showModal());
+
+/* Rows: j and k move, Enter opens, x chooses. */
+const rows = () => [...main.querySelectorAll("[data-row]")];
+let lit = -1;
+function light(place) {
+  const all = rows();
+  if (!all.length) return;
+  lit = Math.max(0, Math.min(all.length - 1, place));
+  all.forEach((row, index) => row.classList.toggle("lit", index === lit));
+  all[lit].scrollIntoView({ block: "nearest" });
+  all[lit].querySelector("a")?.focus({ preventScroll: true });
+}
+function choose(row) {
+  const [first, second] = row.querySelectorAll("input[type=radio]");
+  if (!first) return;
+  (second && first.checked ? second : first).checked = true;
+}
+
+let leader = "";
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  const { key } = event;
+  if (leader === "g") {
+    leader = "";
+    document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`)?.click();
+    return;
+  }
+  const deeds = {
+    g: () => { leader = "g"; setTimeout(() => { leader = ""; }, 1500); },
+    j: () => go("next", 1),
+    k: () => go("prev", -1),
+    x: () => { if (lit >= 0) choose(rows()[lit]); },
+    "/": () => { main.querySelector("[data-search]")?.focus(); },
+    "?": () => { keys.showModal(); },
+  };
+  if (key in deeds) {
+    event.preventDefault();
+    deeds[key]();
+  }
+}
+/** On a page of one thing j and k lead to the next one; on a list they move along the rows. */
+function go(relation, step) {
+  const link = main.querySelector(`a[data-${relation}]`);
+  if (link) link.click();
+  else if (!rows().length) return;
+  else light(lit + step);
+}
+document.addEventListener("keydown", press);
+
+/* Filters take effect when something is chosen. */
+main.addEventListener("change", (event) => {
+  if (event.target.matches("form.filters select")) event.target.form.requestSubmit();
+});
+
+/* Live: when something changes, the content of the page is fetched again and put in place, unless it is being used. */
+let waiting = false;
+async function refresh() {
+  if (waiting || document.hidden || typing(document.activeElement ?? document.body)) return;
+  waiting = true;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+    if (fresh && fresh.innerHTML !== main.innerHTML) {
+      const place = scrollY;
+      const focused = document.activeElement?.getAttribute?.("href");
+      main.replaceChildren(...fresh.childNodes);
+      scrollTo(0, place);
+      rows()[lit]?.classList.add("lit");
+      if (focused) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+      decorate();
+      document.dispatchEvent(new Event("karat:fresh"));
+    }
+  } catch {
+    return; // the server is gone; the stream connects again by itself
+  } finally {
+    waiting = false;
+  }
+}
+/** Show how far work is, without loading the page again. */
+function showProgress({ id, stage, done, total }) {
+  for (const place of main.querySelectorAll(`[data-work="${CSS.escape(id)}"]`)) {
+    const bar = place.querySelector("progress");
+    bar.max = Math.max(1, total);
+    bar.value = done;
+    place.querySelector("span").textContent = `${stage} ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
+  }
+}
+if (main.hasAttribute("data-live") && "EventSource" in window) {
+  const events = new EventSource("/events");
+  let timer = 0;
+  events.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
+  events.addEventListener("progress", (event) => { showProgress(JSON.parse(event.data)); });
+  addEventListener("pagehide", () => events.close());
+}
+
+/* Pictures as PNG. */
+function offerPng(figure) {
+  const link = figure.querySelector("a[download]"), picture = figure.querySelector("svg");
+  if (!link || !picture || figure.querySelector("button.png")) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "link png";
+  button.textContent = "PNG";
+  button.addEventListener("click", async () => {
+    const source = await (await fetch(link.href)).text();
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * image.naturalWidth;
+    canvas.height = 2 * image.naturalHeight;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => {
+      const save = document.createElement("a");
+      save.href = URL.createObjectURL(blob);
+      save.download = `karat-${figure.dataset.chart ?? "chart"}.png`;
+      save.click();
+      setTimeout(() => URL.revokeObjectURL(save.href), 1000);
+    });
+  });
+  link.after(" ", button);
+}
+/* Whoever has said who they are is not asked again in this browser. */
+function keepName(form) {
+  const field = form.elements.who;
+  try { if (field?.type === "text" && field.value.trim()) localStorage.setItem("karat-who", field.value.trim()); } catch { return; /* nothing is kept here */ }
+}
+function offerName() {
+  let name = "";
+  try { name = localStorage.getItem("karat-who") ?? ""; } catch { return; }
+  for (const field of main.querySelectorAll("input[name=who]:not([type=hidden])")) field.value ||= name;
+}
+document.addEventListener("submit", (event) => keepName(event.target));
+function decorate() {
+  offerName();
+  main.querySelectorAll("figure[data-chart]").forEach(offerPng);
+}
+decorate();

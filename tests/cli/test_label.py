@@ -1,0 +1,120 @@
+"""``karat label``: from a queue to gold, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.gate_project import main
+from karat.schema import DOCUMENTS, json_schema
+from labelling.rooms import make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = make_project(tmp_path / "p")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
+    code = main(["label", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two people label, one settles, one proposes, and another one accepts."""
+    assert call(capsys, "status")[1] == "there are no queues yet; 'karat label queue' makes them\n"
+    code, out, _ = call(capsys, "queue", "first", "a.txt", "b.txt", "--overlap", "1", "--depth", "1")
+    assert (code, out) == (0, "first: 8 pairs from the first 1 of 2 runs; 8 of them for several people\n")
+    call(capsys, "queue", "disputes", "--kind", "disputes", "--adjudicator", "cy")
+    _, out, _ = call(capsys, "next", "first", "--who", "ana")
+    assert "asked because a system returned it; 8 left" in out
+    assert "3 answers directly" in out
+    for query in range(8):
+        for who, grade in (("ana", query % 4), ("bo", query % 4 if query else 3)):
+            code, out, _ = call(capsys, "save", "first", f"q{query}", "d5", str(grade), "--who", who, "--seconds", "4")
+            assert (code, out) == (0, f"saved: q{query} d5 {grade}, by {who}\n")
+    assert call(capsys, "next", "first", "--who", "ana")[1] == "first: nothing is left for ana\n"
+    _, out, _ = call(capsys, "status")
+    assert "first            8      8      16      16" in out
+    assert "  ana: 8 graded, 0 skipped, 0 that they cannot tell, 4 s each" in out
+    assert "disputes to settle: 1" in out
+    _, out, _ = call(capsys, "agreement")
+    assert "ana, bo      8  87.5%" in out
+    assert "  q0 d5: ana 0, bo 3" in out
+    assert "somebody says 3" in call(capsys, "next", "disputes", "--who", "cy")[1]
+    call(capsys, "save", "disputes", "q0", "d5", "1", "--who", "cy")
+    _, out, _ = call(capsys, "propose", "first", "--who", "ana", "--reason", "done")
+    assert out.startswith("proposal 0001 by ana, open: done\npairs added: 8\n")
+    assert "bump: minor" in out
+    assert call(capsys, "proposals")[1].splitlines()[1].split() == ["0001", "open", "ana", "done", "17"]
+    _, out, _ = call(capsys, "accept", "1", "--who", "ada", "--reason", "read")
+    assert out.splitlines()[0] == "proposal 0001 by ana, accepted: done"
+    assert out.splitlines()[-1] == "accepted by ada: read"
+    rows = [json.loads(line) for line in (project / "set" / "judgments.jsonl").read_text().splitlines()]
+    assert len(rows) == 8 + 17
+    assert [row["annotator"] for row in rows if row.get("source") == "validated"] == ["cy"]
+
+
+def test_undo_skip_and_refuse(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "queue", "first", "a.txt", "--overlap", "0")
+    assert call(capsys, "undo", "--who", "ana")[1] == "ana has no label to take back\n"
+    assert call(capsys, "undo", "--who", "ana", "--json")[1] == "null\n"
+    call(capsys, "save", "first", "q1", "d2", "cannot-tell", "--who", "ana")
+    call(capsys, "save", "first", "q1", "d3", "skip", "--who", "ana", "--key", "k")
+    assert call(capsys, "save", "first", "q1", "d3", "skip", "--who", "ana", "--key", "k")[1].startswith("was saved")
+    assert call(capsys, "undo", "--who", "ana")[1] == "taken back: q1 d3, by ana\n"
+    code, _, err = call(capsys, "save", "first", "q1", "d3", "good", "--who", "ana")
+    assert (code, err) == (2, "karat: grade good: name a number, skip or cannot-tell\n")
+    with (project / "labels" / "people" / "ana.jsonl").open("a") as file:
+        file.write("{torn")
+    _, _, err = call(capsys, "save", "first", "q1", "d3", "2", "--who", "ana", "--quote", "It closes late.")
+    assert "karat: ana.jsonl: the last line was cut off" in err
+    assert call(capsys, "agreement")[1] == "no pair was graded by two people yet\n"
+    assert call(capsys, "proposals")[1] == "there are no proposals; 'karat label propose' makes them\n"
+    code, out, _ = call(capsys, "propose", "--query", "q1", "--paraphrase", "hours of 1?", "--who", "ana")
+    assert "queries extended: 1" in out
+    _, out, _ = call(capsys, "refuse", "1", "--who", "ada", "--reason", "no")
+    assert out == "proposal 0001 by ana, refused\nrefused by ada: no\n"
+    assert call(capsys, "show", "1")[1] == out
+    for wrong in (["propose", "--who", "ana"], ["propose", "first", "--query", "q1", "--who", "ana"]):
+        assert "name a queue" in call(capsys, *wrong)[2]
+
+
+def test_a_proposal_that_fits_no_more_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("one?", "two?"):
+        call(capsys, "propose", "--query", "q1", "--text", text, "--who", "ana")
+    call(capsys, "accept", "1", "--who", "ada", "--reason", "r")
+    assert "it does not fit the golden set as it is now" in call(capsys, "show", "2")[1]
+    assert call(capsys, "accept", "2", "--who", "ada", "--reason", "r")[0] == 2
+
+
+@pytest.mark.slow
+def test_every_verb_prints_a_published_document(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import jsonschema
+
+    for document, line in (
+        ("label-queue", ["queue", "first", "a.txt", "b.txt", "--kind", "decide"]),
+        ("label-task", ["next", "first", "--who", "ana"]),
+        ("label-saved", ["save", "first", "q1", "d2", "2", "--who", "ana"]),
+        ("label-status", ["status"]),
+        ("label-saved", ["undo", "--who", "ana"]),
+        ("label-agreement", ["agreement"]),
+        ("label-proposal", ["propose", "--query", "q1", "--text", "why?", "--who", "ana"]),
+        ("label-proposal", ["show", "1"]),
+        ("label-proposals", ["proposals"]),
+        ("label-proposal", ["accept", "1", "--who", "ada", "--reason", "r"]),
+    ):
+        code, out, err = call(capsys, *line, "--json")
+        assert (code, err) == (0, "")
+        assert document in DOCUMENTS
+        jsonschema.validate(json.loads(out), json_schema(document))
+
+
+def test_a_run_can_be_named_by_its_label(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "queue", "first", "no-such-run")
+    assert (code, "no-such-run" in err) == (2, True)

@@ -1,0 +1,116 @@
+"""How far people agree, from their files: what ``karat golden merge`` computes, with intervals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from karat import golden
+from karat.core import Judgment, Target
+from karat.labelling import accept_proposal, measure_labels, open_desk, propose_labels
+from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, say
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Three people label everything; one of them only half of it."""
+    desk = make_desk(tmp_path_factory.mktemp("agreement") / "p", people=3)
+    label_all(desk, "ana", ana_says)
+    label_all(desk, "bo", bo_says)
+    for query in range(4):
+        for document in range(1, 6):
+            say(desk, "cy", f"q{query}", f"d{document}", (query + document) % 4)
+    return desk
+
+
+def merged(desk):
+    """What ``karat golden merge`` says of the lines of the files, read without karat.labelling."""
+    files = sorted((desk.folder / "people").glob("*.jsonl"))
+    lines = [(file.stem, json.loads(line)) for file in files for line in file.read_text().splitlines()[1:]]
+    return golden.agreement(
+        Judgment(query=own["query"], target=Target(document=own["document"]), grade=own["grade"], annotator=who)
+        for who, own in lines
+    )
+
+
+def test_kappa_and_alpha_are_those_of_the_files(desk):
+    ours, theirs = measure_labels(desk), merged(desk)
+    assert (ours.people, ours.pairs) == (theirs.annotators, theirs.pairs)
+    assert ours.same == pytest.approx(theirs.same)
+    assert ours.alpha.value == pytest.approx(theirs.alpha, abs=1e-12)
+    assert {row.people: (row.kappa.value, row.pairs) for row in ours.kappa} == {
+        two: (pytest.approx(kappa), pairs) for two, (kappa, pairs) in theirs.kappa.items()
+    }
+    assert [(row.query, row.document) for row in ours.disputes] == [
+        (query, target.document) for query, target, _ in theirs.disputed
+    ]
+    assert ours.alpha.low < ours.alpha.value < ours.alpha.high
+
+
+def test_by_person_and_by_category(desk):
+    document = measure_labels(desk)
+    ana, bo, cy = document.by_person
+    assert (ana.graded, ana.shared, cy.graded, cy.shared) == (40, 40, 20, 20)
+    assert ana.kappa.value > cy.kappa.value
+    assert bo.mean_grade < ana.mean_grade
+    assert {row.category: row.pairs for row in document.by_category} == {"places": 20, "times": 20}
+    times = golden.agreement(
+        judgment
+        for name in ("ana", "bo", "cy")
+        for (query, target), line in desk.book.labels_of(name)
+        if int(query[1:]) % 2 == 0
+        for judgment in [Judgment(query=query, target=Target(document=target), grade=line.grade, annotator=name)]
+    )
+    assert document.by_category[1].alpha.value == pytest.approx(times.alpha)
+
+
+def test_one_queue_alone(desk):
+    add_queue(desk, "shallow", depth=1)
+    assert measure_labels(desk, "shallow").pairs == 8
+    assert measure_labels(desk, "first") == measure_labels(desk)
+
+
+def test_without_two_labels_there_is_no_number(tmp_path):
+    desk = make_desk(tmp_path / "p")
+    assert (measure_labels(desk).pairs, measure_labels(desk).alpha.value) == (0, None)
+    say(desk, "ana", "q1", "d1", 2)
+    say(desk, "bo", "q1", "d1", verdict="cannot_tell")
+    document = measure_labels(desk)
+    assert (document.pairs, document.same, document.kappa, document.disputes) == (0, None, (), ())
+    assert [(row.who, row.graded, row.mean_grade) for row in document.by_person] == [("ana", 1, None)]
+
+
+def test_what_was_settled_is_no_dispute_and_the_set_agrees(tmp_path):
+    """After the proposal was accepted, the golden set itself has the same numbers, and the settled grade."""
+    desk = add_queue(make_desk(tmp_path / "p"), "disputes", kind="disputes", sources=(), adjudicator="cy")
+    label_all(desk, "ana", ana_says)
+    label_all(desk, "bo", bo_says)
+    before = measure_labels(desk)
+    assert before.disputes
+    for dispute in before.disputes:
+        say(desk, "cy", dispute.query, dispute.document, 3, queue="disputes")
+    after = measure_labels(desk)
+    assert (after.disputes, after.settled, after.alpha) == ((), len(before.disputes), before.alpha)
+    accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="read")
+    set_ = open_desk(tmp_path / "p").golden
+    people = [judgment for judgment in set_.judgments if judgment.annotator != "eve"]
+    agreement = golden.agreement(people)
+    assert (agreement.settled, agreement.alpha) == (after.settled, pytest.approx(after.alpha.value))
+    first = before.disputes[0]
+    assert set_.decided[first.query, Target(document=first.document)] == 3
+    assert replace(set_, judgments=()).queries == set_.queries
+
+
+def test_one_grade_nearly_everywhere_is_explained(tmp_path):
+    """People agree on 15 of 16 pairs and kappa is low: the numbers say why, and why they have no interval."""
+    desk = make_desk(tmp_path / "p", depth=2)
+    label_all(desk, "ana", lambda query, document: 0)
+    label_all(desk, "bo", lambda query, document: int((query, document) == ("q1", "d1")))
+    document = measure_labels(desk)
+    assert (document.same, document.kappa[0].kappa.value) == (pytest.approx(1 - 1 / document.pairs), 0)
+    assert (document.alpha.low, document.alpha.why) == (None, "no interval: in many resamples every grade is the same")
+    few, mostly = document.notes
+    assert f"{document.pairs} shared pairs are few" in few
+    assert f"{2 * document.pairs - 1} of {2 * document.pairs} grades are 0" in mostly

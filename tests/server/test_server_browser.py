@@ -1,0 +1,267 @@
+"""Every page in a browser, of a project whose texts attack: light, dark and on a phone, by keyboard, and live."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from cli.gate_project import accept, make_project, make_set
+from karat.core import Document, Hit, Judgment, Provenance, Query, Target, Trace
+from karat.golden import identify
+from karat.index import Indexer
+from karat.labelling import open_desk, propose_wording
+from karat.pages import keep_traffic, link_session
+from karat.runs import RunWriter
+from karat.server import PAGES
+from server.served import WORK, make_traffic, write_experiments, write_work
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ATTACKS = (
+    "<script>document.title='owned'</script>",
+    '"><img src=x onerror="document.title=\'owned\'">',
+    "<svg onload=document.title='owned'>",
+    "</title></main><style>*{display:none}</style>",
+    "\u202egnp.exe\u2066 {{ 7*7 }} %s ' or 1=1 --",
+    "javascript:document.title='owned'",
+)
+KINDS = {
+    "light": {"viewport": {"width": 1200, "height": 800}},
+    "phone": {"viewport": {"width": 390, "height": 800}, "has_touch": True},
+}
+LOOKS = (("dark", 1200), ("light", 1200), ("light", 390))
+"""Colours and widths: how a page looks depends on nothing else, so that it is loaded once for all of them."""
+
+
+ODD, LONG = (quote(f"{ATTACKS[place]} {place}", safe="") for place in (0, 1))
+"""A query with 10,000 hits, and one of a million letters."""
+PATHS = {
+    "overview": "/", "runs": "/runs", "run": "/runs/second", "comparison": "/compare?a=first&b=second",
+    "rankings": f"/compare/{ODD}?a=first&b=second", "query": f"/queries/{ODD}", "golden": "/golden",
+    "golden-query": f"/golden/{ODD}", "judge": "/judge", "agreement": "/judge/agreement", "proposals": "/proposals",
+    "proposal": "/proposals/1", "trials": "/trials", "trial": "/trials/rerank",
+    "confirm": "/confirm?feature=rerank&act=stop", "experiments": "/experiments", "live": "/live",
+    "session": "", "work": "/jobs", "work-item": f"/jobs/{WORK}",
+}  # fmt: skip
+"""Where each page is in the hostile project: a new page has to be added, or the tests fail."""
+MORE = ("/experiments?sweep=*", f"/runs?q={quote(ATTACKS[0])}", "/runs/second?show=errors")
+
+
+def _make_hostile_project(folder: Path) -> None:
+    queries = tuple(
+        Query(id=f"{attack} {place}", text=f"{attack} {'long ' * (200_000 if place == 1 else 1)}", category=attack)
+        for place, attack in enumerate(ATTACKS)
+    )
+    documents = tuple(Document(id=f"{attack} d", text=f"{attack} text", title=attack) for attack in ATTACKS)
+    judgments = tuple(
+        Judgment(query=query.id, target=Target(document=document.id), grade=1, annotator=ATTACKS[0])
+        for query, document in zip(queries, documents, strict=True)
+    )
+    golden = make_project(
+        folder, golden_set=make_set(0, name="odd", queries=queries, documents=documents, judgments=judgments)
+    )
+    for number, name in enumerate(("first", "second")):
+        provenance = Provenance(
+            name=ATTACKS[number],
+            golden=identify(golden),
+            system={"kind": ATTACKS[2]},
+            fingerprint="sha256:0",
+            settings={"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0},
+        )
+        with RunWriter(folder / "runs" / f"{name}.jsonl", provenance) as writer:
+            for place, query in enumerate(queries):
+                ids = [documents[(place + number) % len(documents)].id]
+                ids += [f"{ATTACKS[0]} {rank}" for rank in range(10_000 if place == 0 else 3)]
+                hits = tuple(Hit(id_, float(len(ids) - rank), id_) for rank, id_ in enumerate(ids))
+                error = ATTACKS[1] if number and place == 5 else ""
+                writer.write(Trace(query=query.id, text=query.text, hits=() if error else hits, error=error))
+    accept(folder, folder / "runs" / "first.jsonl")
+    make_traffic(folder, texts=ATTACKS, name=ATTACKS[0])
+    write_experiments(folder, ATTACKS[1])
+    propose_wording(open_desk(folder), queries[0].id, paraphrase=f"{ATTACKS[2]} so?", by=ATTACKS[5], reason=ATTACKS[1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    _make_hostile_project(folder)
+    write_work(folder, ATTACKS[0])
+    indexer = Indexer(folder)
+    indexer.update()
+    keep_traffic(indexer, "", "")
+    indexer.compare("first", "second")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    """The address of a server of its own."""
+    command = [sys.executable, "-m", "karat", "serve", str(folder), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["address"].rstrip("/")
+        process.terminate()
+        assert process.wait(600) == 0
+
+
+def _open(browser: Browser, address: str, path: str, said: list[str], **options: object) -> Page:
+    page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
+    page.set_default_timeout(600_000)
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
+    page.on(
+        "request",
+        lambda request: None if request.url.startswith((address, "data:", "blob:")) else said.append(request.url),
+    )
+    page.goto(address + path)
+    return page
+
+
+def _read(address: str, path: str) -> Any:
+    """Return the document of a page, as soon as it is computed: another test may have removed the index."""
+    for _ in range(2400):
+        with urllib.request.urlopen(address + path, timeout=600) as answer:
+            if answer.status == 200:
+                return json.load(answer)
+        time.sleep(0.25)
+    raise AssertionError(path)
+
+
+def _find_session(address: str) -> str:
+    line = _read(address, "/live.json")["traffic"]["sessions"][-1]
+    return link_session(line["key"], line["at"])
+
+
+@pytest.mark.slow(40)
+def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> None:
+    """Nothing of the content acts, nothing is asked for elsewhere, nothing is wider than the screen, axe is content."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe, paths = Axe(), PATHS | {"session": _find_session(address)}
+    _read(address, "/compare.json?a=first&b=second")
+    still: dict[str, object] = {"reduced_motion": "reduce"}  # or axe would look while colours change
+    for path in (*(paths[page.name] for page in PAGES), f"/queries/{LONG}", f"/golden/{LONG}", *MORE, "/nothing"):
+        said: list[str] = []
+        page = _open(browser, address, path, said, color_scheme="dark", **still, **KINDS["light"])
+        assert page.title() != "owned"
+        assert len(page.content()) < 300_000, path
+        page.evaluate(axe.axe_script)
+        for scheme, width in LOOKS:
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.locator("main").is_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+            faults = [(entry["id"], entry["nodes"][0]["html"][:200]) for entry in violations]
+            assert faults == [], (path, scheme, width)
+        page.context.close()
+        assert [text for text in said if "404" not in text or path != "/nothing"] == [], path
+
+
+@pytest.mark.slow(10)
+def test_keys_lead_around(browser: Browser, address: str) -> None:
+    """g r goes to the runs, j and Enter open one, j on rankings leads to the next query, and ? shows the keys."""
+    said: list[str] = []
+    page = _open(browser, address, "/", said, **KINDS["light"])
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/runs")
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    page.locator("#keys").wait_for(state="hidden")
+    page.keyboard.press("j")
+    page.locator("[data-row].lit a:focus").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*")
+    page.goto(f"{address}/compare?a=first&b=second")
+    page.locator("[data-row] a").first.click()
+    page.wait_for_url("**/compare/**")
+    before = page.url
+    page.keyboard.press("j")
+    page.wait_for_url(lambda url: url != before)
+    page.keyboard.press("k")
+    page.wait_for_url(before)
+    page.context.close()
+    assert said == []
+
+
+def _wait_for_runs(address: str, count: int) -> None:
+    """Wait until the index has so many runs, and is not behind."""
+    for _ in range(2400):
+        page = _read(address, "/runs.json")
+        if (len(page["runs"]), page["index"]["waiting"]) == (count, 0):
+            return
+        time.sleep(0.25)
+    raise AssertionError(page["index"])
+
+
+@pytest.mark.slow(10)
+def test_a_finished_run_appears_by_itself(browser: Browser, address: str, folder: Path) -> None:
+    """Without a reload; and the index may be removed meanwhile, after which all of it comes back."""
+    said: list[str] = []
+    page = _open(browser, address, "/runs", said, **KINDS["light"])
+    assert page.locator("[data-row]").count() == 2
+    shutil.copy(folder / "runs" / "first.jsonl", folder / "third.tmp")
+    (folder / "third.tmp").rename(folder / "runs" / "third.jsonl")
+    page.locator("[data-row]").nth(2).wait_for()
+    for file in (folder / ".karat").glob("index.db*"):
+        file.unlink()
+    _wait_for_runs(address, 3)
+    (folder / "runs" / "third.jsonl").unlink()
+    _wait_for_runs(address, 2)
+    page.context.close()
+    assert said == []
+
+
+@pytest.mark.slow(10)
+def test_a_trial_is_stopped_and_reopened_by_forms(browser: Browser, address: str) -> None:
+    """By keyboard and without a script: no reason, no decision; then the trail has who and why."""
+    said: list[str] = []
+    page = _open(browser, address, "/trials/rerank", said, java_script_enabled=False, **KINDS["phone"])
+    page.get_by_role("link", name="Stop the trial").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/confirm?**")
+    page.get_by_label("Who are you?").fill("Ada")
+    page.get_by_role("button", name="Stop the trial").click()
+    assert "/confirm" in page.url  # the reason is required
+    page.get_by_label("Why").fill(ATTACKS[0])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/trials/rerank?number=1")
+    assert page.locator("h1 .badge").inner_text().endswith("rejected")
+    assert ATTACKS[0] in page.locator(".trail-list").first.inner_text()
+    page.get_by_role("link", name="Reopen the trial").click()
+    page.get_by_label("Who are you?").fill("Bo")
+    page.get_by_label("Why").fill("too early")
+    page.get_by_role("button", name="Reopen the trial").click()
+    page.wait_for_url("**/trials/rerank?number=1")
+    assert page.locator("h1 .badge").inner_text().endswith("running")
+    assert page.title() != "owned"
+    page.context.close()
+    assert said == []
+
+
+@pytest.mark.slow(10)
+def test_pages_can_be_read_without_scripts(browser: Browser, address: str) -> None:
+    """Links and forms do everything: filter, sort, choose two and compare."""
+    page = _open(browser, address, "/runs", [], java_script_enabled=False, **KINDS["light"])
+    page.locator("input[name=q]").fill("second")
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_url("**/runs?q=second**")
+    assert page.locator("[data-row]").count() == 1
+    page.goto(f"{address}/runs?sort=title")
+    page.get_by_role("button", name="Compare A with B").click()
+    page.get_by_role("heading", name="A and B").wait_for()  # the page loads again until it is computed
+    page.context.close()

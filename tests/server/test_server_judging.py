@@ -1,0 +1,386 @@
+"""Judging, agreement, the golden set and proposals as pages and changes, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from karat.core import Document, Query
+from karat.index import Indexer
+from karat.labelling import measure_labels, open_desk, propose_labels
+from karat.pages import find_desk
+from karat.server import Tokens
+from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, make_golden, make_project
+from server.served import make_client
+
+EVIL = '<script>alert(1)</script><style>*{display:none}</style><svg onload="alert(2)">\u202e"\'>'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "p"
+    make_desk(folder)
+    Indexer(folder).update()
+    find_desk.cache_clear()
+    return folder
+
+
+@pytest.fixture
+def client(project: Path) -> TestClient:
+    return make_client(project)
+
+
+def read_form(html: str, name: str = "judge") -> dict[str, str]:
+    """The hidden fields of a form, as a browser would send them."""
+    form = re.search(rf'<form[^>]*id="{name}".*?</form>', html, re.DOTALL)
+    assert form
+    fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form[0])
+    return dict(fields)
+
+
+def token(client: TestClient) -> str:
+    match = re.search(r'data-csrf="(\w+)"', client.get("/judge").text)
+    assert match
+    return match[1]
+
+
+def send(client: TestClient, address: str, **fields: str) -> Any:
+    return client.post(address, data={"csrf": token(client), **fields})
+
+
+def lines(project: Path, who: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (project / "labels" / "people" / f"{who}.jsonl").read_text().splitlines()[1:]]
+
+
+def test_a_pair_is_judged_by_a_form_alone(project: Path, client: TestClient) -> None:
+    """Without a script: the form has all that is needed, and answers with the next pair."""
+    html = client.get("/judge?queue=first&who=ana").text
+    fields = read_form(html)
+    answer = client.post("/judge/save", data={**fields, "answer": "2", "note": " so ", "quote": "It closes late."})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/judge?queue=first&who=ana")
+    [line] = lines(project, "ana")
+    assert (line["query"], line["document"], line["grade"], line["note"]) == (
+        fields["query"], fields["document"], 2, "so",
+    )  # fmt: skip
+    text = f"# Room {fields['document'][1:]}"
+    assert text in html
+    following = read_form(client.get(answer.headers["location"]).text)
+    assert (following["query"], following["document"]) != (fields["query"], fields["document"])
+
+
+def test_a_form_that_is_sent_twice_counts_once(project: Path, client: TestClient) -> None:
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    for answer in ("2", "2"):
+        assert client.post("/judge/save", data={**fields, "answer": answer}).status_code == 303
+    assert [line["grade"] for line in lines(project, "ana")] == [2]
+
+
+def test_a_selection_is_a_span_of_bytes(project: Path, client: TestClient) -> None:
+    """A browser counts UTF-16 units: 'café' has one more byte than units."""
+    page = client.get("/judge.json?queue=first&who=ana").json()
+    text = page["task"]["text"]
+    start = text.index("café")
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    client.post("/judge/save", data={**fields, "answer": "3", "start": str(start), "end": str(start + 9)})
+    [line] = lines(project, "ana")
+    assert text.encode()[slice(*line["span"])].decode() == text[start : start + 9]
+
+
+def test_undo_leads_back_to_the_pair(project: Path, client: TestClient) -> None:
+    html = client.get("/judge?queue=first&who=ana").text
+    assert 'id="undo"' not in html
+    fields = read_form(html)
+    html = client.get(client.post("/judge/save", data={**fields, "answer": "skip"}).headers["location"]).text
+    assert "Take back your last label (skipped, d" in html
+    undo = read_form(html, "undo")
+    for _ in range(2):  # sent twice it takes back one label
+        back = client.post("/judge/undo", data=undo)
+        assert back.status_code == 303
+    again = read_form(client.get(back.headers["location"]).text)
+    assert (again["query"], again["document"]) == (fields["query"], fields["document"])
+    assert len(lines(project, "ana")) == 2
+    refused = send(client, "/judge/undo", who="ana")
+    assert (refused.status_code, "no label to take back" in refused.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"csrf": "x"}, 403), ({"answer": "7"}, 400), ({"answer": "good"}, 400), ({"queue": "none"}, 400),
+        ({"document": "d99"}, 400), ({"start": "5", "end": "2"}, 400), ({"note": "x" * 4001}, 400),
+        ({"extra": "1"}, 303),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_not_saved(project: Path, client: TestClient, change: dict[str, str], status: int) -> None:
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    answer = client.post("/judge/save", data={**fields, "answer": "2", **change})
+    assert answer.status_code == status
+    assert (project / "labels" / "people").exists() == (status == 303)
+
+
+def test_a_token_says_who_it_is(project: Path) -> None:
+    """Whatever the form says; and each role may do what it may."""
+    tokens = Tokens(project)
+    secrets = {role: tokens.add(f"{role}-1", role) for role in ("viewer", "annotator", "admin")}
+    client = make_client(project, needs_token=True)
+    headers = {role: {"authorization": f"Bearer {secret}"} for role, secret in secrets.items()}
+    label = {"queue": "first", "query": "q1", "document": "d2", "answer": "2", "who": "mallory"}
+    assert client.post("/judge/save", json=label, headers=headers["viewer"]).status_code == 403
+    saved = client.post("/judge/save", json=label, headers=headers["annotator"])
+    assert saved.json()["who"] == "annotator-1"
+    assert client.get("/judge", headers=headers["viewer"]).status_code == 403
+    assert "Who are you?" not in client.get("/judge", headers=headers["annotator"]).text
+    wording = {"query": "q1", "paraphrase": "hours of 1?"}
+    proposed = client.post("/propose/wording", json=wording, headers=headers["annotator"]).json()
+    assert (proposed["by"], proposed["state"]) == ("annotator-1", "open")
+    decision = {"answer": "accept", "reason": "good", "who": "mallory"}
+    address = f"/proposals/{proposed['proposal']}/decide"
+    before = (project / "set" / "queries.jsonl").read_bytes()
+    assert client.post(address, json=decision, headers=headers["annotator"]).status_code == 403
+    assert (project / "set" / "queries.jsonl").read_bytes() == before
+    shown = client.get(f"/proposals/{proposed['proposal']}", headers=headers["annotator"]).text
+    assert "An admin accepts or refuses it." in shown
+    accepted = client.post(address, json=decision, headers=headers["admin"]).json()
+    assert (accepted["state"], accepted["decision"]["by"]) == ("accepted", "admin-1")
+    assert open_desk(project).golden.query_by_id["q1"].paraphrases == ("hours of 1?",)
+    settling = {"adjudicator": "ada"}
+    assert client.post("/judge/settling", json=settling, headers=headers["annotator"]).status_code == 403
+
+
+def test_agreement_is_that_of_the_files(project: Path, client: TestClient) -> None:
+    desk = open_desk(project)
+    label_all(desk, "ana", ana_says)
+    label_all(desk, "bo", bo_says)
+    page = client.get("/judge/agreement.json").json()
+    own = measure_labels(open_desk(project))
+    assert page["agreement"]["alpha"]["value"] == own.alpha.value
+    assert [row["document"] for row in page["agreement"]["disputes"]] == [row.document for row in own.disputes]
+    html = client.get("/judge/agreement?queue=first").text
+    assert "ana and bo" in html
+    assert f"To settle: {len(own.disputes)}" in html
+    rows = client.get("/judge/agreement.csv").text.splitlines()
+    assert (rows[0], len(rows)) == ('"query","document","ana","bo"', len(own.disputes) + 1)
+    answer = send(client, "/judge/settling", adjudicator=" cy ")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/judge/agreement?made=disputes-1")
+    assert "The queue <strong>disputes-1</strong> was made" in client.get(answer.headers["location"]).text
+    assert "cy settles them" in client.get("/judge/agreement").text
+    task = client.get("/judge?queue=disputes-1&who=cy").text
+    assert "Somebody says" in task
+    assert client.get("/judge?queue=disputes-1&who=ana").status_code == 400
+    fields = read_form(task)
+    client.post("/judge/save", data={**fields, "answer": "0"})
+    assert lines(project, "cy")[0]["settles"] is True
+
+
+def test_nobody_labels_without_a_name(project: Path, client: TestClient) -> None:
+    """On this machine, where nobody signs in, too: the page asks who it is, and nothing is saved without it."""
+    html = client.get("/judge?queue=first").text
+    assert "Say who you are first" in html
+    assert 'id="judge"' not in html
+    label = {"queue": "first", "query": "q1", "document": "d1", "answer": "2"}
+    refused = send(client, "/judge/save", **label)
+    assert (refused.status_code, "say who you are" in refused.text) == (400, True)
+    assert send(client, "/propose/labels", queue="first", unfinished="on").status_code == 400
+
+
+def test_an_unfinished_queue_is_worth_doing(project: Path, client: TestClient) -> None:
+    label_all(open_desk(project), "ana", ana_says, most=3)
+    steps = {step["address"]: step["title"] for step in client.get("/index.json").json()["next"]}
+    assert steps["/judge?queue=first"] == "Judge: 77 labels are missing in the queue first"
+
+
+def test_nothing_left_says_so(project: Path, client: TestClient) -> None:
+    label_all(open_desk(project), "ana", ana_says)
+    assert "Nothing is left for you here" in client.get("/judge?queue=first&who=ana").text
+    assert "Judge" in client.get("/judge").text
+
+
+def test_the_confidence_of_a_decision_is_shown(project: Path, client: TestClient) -> None:
+    add_queue(open_desk(project), "ab", kind="decide")
+    before = client.get("/judge.json?queue=ab&who=bo").json()["queue"]["decides"]["confidence"]
+    assert f"with <strong>{100 * before:.1f} %" in client.get("/judge?queue=ab&who=bo").text
+    label_all(open_desk(project), "ana", ana_says, queue="ab")
+    assert "with <strong>more than 99.9 %</strong> confidence" in client.get("/judge?queue=ab&who=bo").text
+
+
+def test_the_golden_set_is_searched_and_paged(client: TestClient) -> None:
+    first = client.get("/golden.json?limit=3").json()
+    assert ([row["id"] for row in first["queries"]], first["more"], first["total"]) == (["q0", "q1", "q2"], "q2", 8)
+    second = client.get("/golden.json?limit=3&after=q2").json()
+    assert [row["id"] for row in second["queries"]] == ["q3", "q4", "q5"]
+    assert [row["id"] for row in client.get("/golden.json?q=CAF%C3%89+3").json()["queries"]] == ["q3"]
+    assert client.get("/golden.json?category=times").json()["matching"] == 4
+    assert first["findings"]
+    assert client.get("/golden.json?rule=no-such").json()["matching"] == 0
+    assert len(client.get("/golden.csv").text.splitlines()) == 9
+
+
+def test_findings_stand_at_their_place(tmp_path: Path) -> None:
+    """Every query that a rule is about has its badge, however many there are, in the list and on its own page."""
+    set_ = make_golden()
+    twin = replace(set_.queries[0], id="q-twin")
+    folder = make_project(tmp_path / "p", replace(set_, queries=(*set_.queries, twin)))
+    Indexer(folder).update()
+    client = make_client(folder)
+    rows = {row["id"]: row["findings"] for row in client.get("/golden.json").json()["queries"]}
+    rule = "no-relevant-document"
+    assert [id_ for id_, findings in rows.items() if rule in findings] == [f"q{i}" for i in range(8)]
+    assert rule in client.get("/golden/q7").text
+    assert client.get(f"/golden.json?rule={rule}").json()["matching"] == 8
+
+
+def test_a_query_has_its_judgments_and_proposals_are_made_there(project: Path, client: TestClient) -> None:
+    page = client.get("/golden/q1.json").json()
+    assert [(row["document"], row["grade"], row["annotator"], row["decides"]) for row in page["judgments"]] == [
+        ("d0", 0, "eve", True)
+    ]
+    assert client.get("/golden/none").status_code == 404
+    before = (project / "set" / "judgments.jsonl").read_bytes()
+    answer = send(client, "/propose/grade", query="q1", document="d3", grade="3", quote="It closes late.", who="ana")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/proposals/0001")
+    assert send(client, "/propose/wording", query="q2", text="Hours of café 2?", who="ana").status_code == 303
+    assert send(client, "/propose/wording", query="new", text="Is there a spa?", who="ana").status_code == 303
+    assert send(client, "/propose/grade", query="q1", document="no", grade="3", quote="x").status_code == 400
+    assert (project / "set" / "judgments.jsonl").read_bytes() == before
+    html = client.get("/proposals/0001").text
+    assert "d3@" in html
+    assert 'name="who"' in html
+    assert send(client, "/proposals/0001/decide", answer="accept", reason="", who="ada").status_code == 400
+    assert send(client, "/proposals/0001/decide", answer="accept", reason="read", who="ada").status_code == 303
+    assert send(client, "/proposals/0002/decide", answer="refuse", reason="no", who="ada").status_code == 303
+    assert (project / "set" / "judgments.jsonl").read_bytes().startswith(before)
+    assert "Refused by <strong>ada</strong>" in client.get("/proposals/0002").text
+    assert "<del" in client.get("/proposals/0002").text
+    assert client.get("/proposals/9").status_code == 404
+    page = client.get("/proposals.json?limit=2").json()
+    assert ([row["proposal"] for row in page["proposals"]], page["more"]) == (["0003", "0002"], "0002")
+    older = client.get("/proposals.json?limit=2&after=0002").json()
+    assert [row["state"] for row in older["proposals"]] == ["accepted"]
+
+
+def test_labels_are_proposed(project: Path, client: TestClient) -> None:
+    desk = open_desk(project)
+    label_all(desk, "ana", ana_says)
+    assert "first (40 labels)" in client.get("/proposals").text
+    assert send(client, "/propose/labels", queue="first", who="ana").status_code == 400
+    answer = send(client, "/propose/labels", queue="first", unfinished="on", who="ana", reason="alone")
+    html = client.get(answer.headers["location"]).text
+    assert "40 judgments by 1 person, on 40 pairs" in html
+    assert html.count("When does café 1 open?") == 1
+    assert html.count("<ins>grade ") == 40
+    propose_labels(desk, "first", by="bo", unfinished=True)
+    assert "2 open proposals" in client.get("/golden").text
+
+
+def test_a_long_document_is_cut_around_its_passage(tmp_path: Path) -> None:
+    set_ = make_golden()
+    long = "x " * 20_000 + "THE PASSAGE." + " y" * 20_000
+    documents = tuple(replace(own, text=long) if own.id == "d2" else own for own in set_.documents)
+    folder = make_project(tmp_path / "p", replace(set_, documents=documents))
+    hits = [{"id": "d2", "score": 2.0, "content": "THE PASSAGE."}]
+    (folder / "run.jsonl").write_text(json.dumps({"qid": "q1", "query": "x?", "topk": hits}) + "\n")
+    desk = open_desk(folder)
+    add_queue(desk, sources=(str(folder / "run.jsonl"),))
+    Indexer(folder).update()
+    client = make_client(folder)
+    html = client.get("/judge?queue=first&who=ana").text
+    assert "<mark>THE PASSAGE.</mark>" in html
+    assert 'data-offset="28000"' in html
+    assert "more characters: show all of it" in html
+    whole = client.get("/judge?queue=first&who=ana&query=q1&document=d2&whole=true").text
+    assert 'data-offset="0"' in whole
+    assert "show all of it" not in whole
+
+
+def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
+    """In questions, documents, titles, ids, names, notes, reasons and guidelines."""
+    set_ = make_golden()
+    queries = (Query(id=EVIL, text=EVIL, category=EVIL, paraphrases=(EVIL,), answer=EVIL), *set_.queries)
+    documents = (Document(id="d1", text=f"{EVIL}\n" + "z" * 1_000_000, title=EVIL), *set_.documents[2:])
+    folder = make_project(tmp_path / "p", replace(set_, queries=queries, documents=documents, judgments=()))
+    run = {"qid": EVIL, "query": EVIL, "topk": [{"id": "d1", "score": 1.0}]}
+    (folder / "run.jsonl").write_text(json.dumps(run) + "\n")
+    desk = open_desk(folder)
+    add_queue(desk, sources=(str(folder / "run.jsonl"),), people=3)
+    (desk.folder / "guidelines.md").write_text(EVIL)
+    Indexer(folder).update()
+    client = make_client(folder)
+    who = EVIL.replace("\u202e", "")[:60]
+    pages = [client.get("/judge", params={"queue": "first", "who": who})]
+    for name, grade in ((who, "0"), ("bo", "3")):
+        fields = read_form(client.get("/judge", params={"queue": "first", "who": name}).text)
+        data = {**fields, "query": EVIL, "who": name, "answer": grade, "note": EVIL}
+        assert client.post("/judge/save", data=data).status_code == 303
+    assert send(client, "/propose/wording", query=EVIL, text=EVIL + "?", reason=EVIL, who="ana").status_code == 303
+    send(client, "/judge/settling", adjudicator="cy")
+    pages += [
+        client.get(address) for address in ("/judge", "/judge/agreement", "/golden", "/proposals", "/proposals/1")
+    ]
+    pages.append(client.get("/golden", params={"q": "script"}))
+    for page in pages:
+        assert page.status_code == 200
+        for acting in ("<script>", "<style>", "<svg onload", "\u202e"):
+            assert acting not in page.text
+        assert len(page.text) < 300_000
+
+
+def test_the_set_may_be_broken_and_pages_say_so(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "p")
+    desk = open_desk(folder)
+    add_queue(desk)
+    Indexer(folder).update()
+    (folder / "set" / "queries.jsonl").write_text("{")
+    find_desk.cache_clear()
+    client = make_client(folder)
+    assert "file that changed" in client.get("/golden").text
+    Indexer(folder).update()
+    for address in ("/golden", "/golden/q1"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert "queries.jsonl" in answer.text
+
+
+def test_an_answer_with_a_line_end_is_not_another_answer(project: Path, client: TestClient) -> None:
+    """A pattern of Python lets a line end pass before its own end: it was taken for a refusal, or for a grade."""
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    assert client.post("/judge/save", data={**fields, "answer": "skip\n"}).status_code == 400
+    assert send(client, "/propose/grade", query="q1", document="d1", grade="3", who="ana").status_code == 303
+    sent = send(client, "/proposals/0001/decide", answer="accept\n", reason="read", who="ada")
+    assert (sent.status_code, client.get("/proposals/0001.json").json()["state"]) == (400, "open")
+
+
+def test_an_old_form_with_another_grade_is_refused_and_not_dropped(project: Path, client: TestClient) -> None:
+    """Without a script, somebody goes back in the browser and corrects the grade: the form has the key of before."""
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    assert client.post("/judge/save", data={**fields, "answer": "2"}).status_code == 303
+    refused = client.post("/judge/save", data={**fields, "answer": "0"})
+    assert refused.status_code == 400
+    assert "load the page again" in refused.text
+    assert [line["grade"] for line in lines(project, "ana")] == [2]
+
+
+def test_a_text_keeps_the_line_end_with_which_it_is_shown(tmp_path: Path) -> None:
+    """Browsers drop a line end right after <pre>, and would count the place of selected words from there."""
+    text, base = "words " * 3000 + "The answer.", make_golden()
+    run = [{"query": "q1", "document": "d1", "query_text": "?", "passage": "The answer.", "grade": None}]
+    # The window begins 12,000 characters before the passage; words are put so that it begins with the line end.
+    place = text.index("The answer.") - 12_000
+    text = text[:place].rstrip() + "s" * (place - len(text[:place].rstrip())) + "\n" + text[place + 1 :]
+    golden = replace(base, documents=tuple(replace(own, text=text) for own in base.documents))
+    folder = make_project(tmp_path / "other", golden)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in run))
+    add_queue(open_desk(folder), kind="rows", sources=(str(folder / "rows.jsonl"),))
+    find_desk.cache_clear()
+    client = make_client(folder)
+    shown = client.get("/judge.json?queue=first&who=ana").json()["shown"]
+    assert shown["before"].startswith("\n")
+    html = client.get("/judge?queue=first&who=ana").text
+    pre = re.search(r'<pre class="text"[^>]*>(.*?)<mark>', html, re.DOTALL)
+    assert pre
+    assert pre[1] == "\n" + shown["before"]

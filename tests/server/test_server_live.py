@@ -1,0 +1,130 @@
+"""Live traffic as pages: numbers by hand, sessions as timelines, and cases that become proposals."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from karat import online
+from karat.index import Indexer
+from karat.pages import keep_traffic
+from server.served import find_sessions, make_client, make_project
+
+MONDAY = 1_762_732_800.0
+"""9 November 2025, midnight in UTC: long ago, so that the span is all of the log."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four sessions: one reads, one asks again, one finds nothing, and one has no id and asks a golden query."""
+    folder = tmp_path_factory.mktemp("live")
+    make_project(folder)
+    with online.open(folder / "karat.db", keep_ids=True, redact=False) as log:
+        read = log.record("wifi password", ["pool", "wifi"], session="a/..", time=MONDAY, latency=40.0)
+        log.feedback("read_after_search", "a/..", "wifi", query=read, rank=2, time=MONDAY + 5)
+        log.record("casino hours", ["d01"], session="b", time=MONDAY + 60, latency=50.0)
+        log.record("hours of the casino", ["d02"], session="b", time=MONDAY + 90, latency=60.0)
+        log.record("tennis", [], session="c", time=MONDAY + 120)
+        asked = log.record("What of 01?", ["d01", "d02"], time=MONDAY + 180, latency=20.0)
+        log.feedback("validate_useful", query=asked, document="d01", time=MONDAY + 190)
+    online.ingest(folder / "karat.db")
+    indexer = Indexer(folder)
+    indexer.update()
+    keep_traffic(indexer, "", "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> TestClient:
+    return make_client(folder)
+
+
+def test_traffic_is_counted(client: TestClient) -> None:
+    """By hand: five queries in four sessions; one found nothing, one was asked again, two were used."""
+    traffic = client.get("/live.json").json()["traffic"]
+    rates = {rate["name"]: rate["count"] for rate in traffic["report"]["rates"]}
+    assert (traffic["span"], traffic["report"]["queries"], traffic["report"]["sessions"]) == ("all", 5, 4)
+    assert (rates["nothing found"], rates["asked again"], rates["used"], rates["failed"]) == (1, 1, 2, 2)
+    assert sum(bucket["queries"] for bucket in traffic["buckets"]) == 5
+    assert [bucket["nothing_found"] for bucket in traffic["buckets"] if bucket["queries"]] == [1]
+    assert traffic["watch"]["status"] == "not measurable"
+
+
+def test_sessions_are_filtered_and_paged(client: TestClient) -> None:
+    """By outcome and by words; the newest first, each once."""
+    keys = lambda address: [own["key"] for own in client.get(address).json()["traffic"]["sessions"]]  # noqa: E731
+    every = keys("/live.json")
+    assert (every[0][0], every[1:]) == ("q", ["sc", "sb", "sa/.."])
+    assert keys("/live.json?outcome=nothing+found") == ["sc"]
+    assert keys("/live.json?q=CASINO") == ["sb"]
+    first = client.get("/live.json?limit=3").json()
+    assert keys(f"/live.json?limit=3&after={first['more']}") == ["sa/.."]
+    rows = client.get("/live.csv").text.splitlines()
+    assert len(rows) == 5
+    assert client.get("/live.svg?chart=traffic").text.startswith("<svg xmlns")
+
+
+def test_a_session_is_a_timeline(client: TestClient) -> None:
+    """What was asked, what came back and what was done with it; an id with a path in it is an address, too."""
+    pages = [client.get(address.replace("?", ".json?", 1)) for address in find_sessions(client)]
+    assert [page.status_code for page in pages] == [200] * 4
+    alone, _, again, reads = (page.json() for page in pages)
+    assert [step["kind"] for step in reads["steps"]] == ["query", "read_after_search"]
+    assert [(hit["document"], hit["read"], hit["passed"]) for hit in reads["steps"][0]["hits"]] == [
+        ("pool", False, True),
+        ("wifi", True, False),
+    ]
+    assert [step["outcome"] for step in again["steps"]] == ["asked again", "unknown"]
+    assert again["steps"][1]["repeats"]
+    assert (alone["steps"][0]["golden"], alone["steps"][0]["hits"][0]["useful"]) == ("q01", True)
+    assert client.get("/sessions?session=sa&at=1").status_code == 404
+
+
+def test_a_query_says_what_people_who_ask_it_do(client: TestClient) -> None:
+    """One session asked it, whatever its punctuation, and called a document useful."""
+    live = client.get("/queries/q01.json").json()["live"]
+    assert (live["asked"], live["sessions"], live["outcomes"]) == (1, 1, {"used": 1})
+    assert [(own["document"], own["shown"], own["useful"]) for own in live["documents"]] == [
+        ("d01", 1, 1),
+        ("d02", 1, 0),
+    ]
+    assert client.get("/queries/q02.json").json()["live"] is None
+    assert client.get("/index.json").json()["traffic"]["queries"] == 5
+
+
+def send(client: TestClient, **fields: Any) -> Any:
+    token = re.search(r'data-csrf="(\w+)"', client.get("/live").text)
+    assert token
+    return client.post("/propose/case", data={"csrf": token[1], **fields})
+
+
+def test_a_case_becomes_a_proposal(client: TestClient) -> None:
+    """The query with the grades that somebody gave; gold stays as it is, and what does not fit is said."""
+    fields = {"query": "live-1", "text": "casino hours", "who": "ana", "grades[d01]": "1", "grades[d02]": ""}
+    answer = send(client, **fields)
+    assert answer.status_code == 303
+    proposal = client.get(f"{answer.headers['location']}.json").json()
+    query, judged = proposal["changes"]
+    assert query["query"] == {"id": "live-1", "text": "casino hours"}
+    assert (judged["judgment"]["document"], judged["judgment"]["grade"]) == ("d01", 1)
+    assert client.get("/golden/live-1").status_code == 404
+    assert send(client, **fields | {"query": "q02"}).status_code == 400
+    assert send(client, **fields | {"grades[d01]": "many"}).status_code == 400
+    known = send(client, query="q01", text="What of 01?", who="ana", **{"grades[d02]": "1"})
+    assert len(client.get(f"{known.headers['location']}.json").json()["changes"]) == 1
+
+
+def test_a_project_without_traffic_learns_how_to_log(tmp_path: Path) -> None:
+    """Neither store nor journal; then a journal that nobody brought in."""
+    make_project(tmp_path)
+    client = make_client(tmp_path)
+    assert "karat.online.open" in client.get("/live").text
+    with online.open(tmp_path / "karat.db") as log:
+        log.record("wifi", ["d01"])
+    assert "karat online ingest" in client.get("/live").text
+    assert client.get("/live.svg").status_code == 404
+    assert client.get("/sessions?session=sa&at=1").status_code == 404

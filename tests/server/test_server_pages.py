@@ -1,0 +1,189 @@
+"""The pages as HTML, JSON, CSV and SVG: all from one document, which its schema describes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from starlette.testclient import TestClient
+
+from karat.schema import json_schema
+from karat.server import PAGES
+from server.served import WORK, find_sessions, make_client, make_project
+
+ADDRESSES = {
+    "overview": "/index", "runs": "/runs", "run": "/runs/new", "golden": "/golden", "golden-query": "/golden/q01",
+    "judge": "/judge", "agreement": "/judge/agreement", "proposals": "/proposals", "proposal": "/proposals/1",
+    "comparison": "/compare", "rankings": "/compare/q02", "query": "/queries/q02",
+    "trials": "/trials", "trial": "/trials/rerank", "confirm": "/confirm",
+    "experiments": "/experiments", "live": "/live", "session": "/sessions",
+    "work": "/jobs", "work-item": f"/jobs/{WORK}",
+}  # fmt: skip
+ASKED = {
+    "comparison": "?a=old&b=new", "rankings": "?a=old&b=new", "confirm": "?feature=rerank&act=stop",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_a_page_is_a_document_and_its_html(client: TestClient, name: str) -> None:
+    """The JSON is as its published schema says, and the HTML answers at the same address."""
+    page = next(page for page in PAGES if page.name == name)
+    asked = ASKED.get(name, "")
+    if name == "session":
+        path, _, at = find_sessions(client)[0].partition("?")
+        asked = f"?session={path.removeprefix('/sessions/')}&{at}"
+    answer = client.get(ADDRESSES[name] + ".json" + asked)
+    assert answer.status_code == 200, answer.text
+    Draft202012Validator(json_schema(page.document)).validate(answer.json())
+    html = client.get("/" if name == "overview" else ADDRESSES[name] + asked)
+    assert (html.status_code, html.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "<script>" not in html.text
+    rows = client.get(ADDRESSES[name] + ".csv" + asked)
+    assert rows.status_code == (200 if page.table else 404)
+    assert len(rows.text.splitlines()) > (name != "agreement")  # of which nobody is asked here
+    assert "style=" not in html.text
+
+
+def test_every_page_is_tried() -> None:
+    """A new page has to be added to the table above."""
+    assert {page.name for page in PAGES} == ADDRESSES.keys()
+
+
+def test_runs_are_sorted_filtered_and_paged(client: TestClient) -> None:
+    """By hand: three runs, of which one is damaged, and has no mean, which comes last either way."""
+    ids = lambda address: [run["id"] for run in client.get(address).json()["runs"]]  # noqa: E731
+    assert ids("/runs.json?sort=RR%4010")[:2] == ["new", "old"]
+    assert ids("/runs.json?sort=-RR%4010") == ["old", "new", "broken"]
+    assert ids("/runs.json?outcome=none") == ["broken"]
+    assert ids("/runs.json?q=OLD") == ["old"]
+    first = client.get("/runs.json?sort=title&limit=2").json()
+    assert (first["matching"], first["more"]) == (3, first["runs"][-1]["id"])
+    second = client.get(f"/runs.json?sort=title&limit=2&after={first['more']}").json()
+    assert (len(second["runs"]), second["more"]) == (1, None)
+    assert {run["id"] for run in (*first["runs"], *second["runs"])} == {"old", "new", "broken"}
+
+
+def test_queries_come_worst_first_a_page_at_a_time(client: TestClient) -> None:
+    """All queries come once, in the order of their scores; filters count."""
+    seen: list[str] = []
+    address = "/runs/new.json?limit=5"
+    after = ""
+    while True:
+        page = client.get(f"{address}&after={after}").json()
+        seen += [query["id"] for query in page["queries"]]
+        after = page["more"]
+        if not after:
+            break
+    assert len(seen) == len(set(seen)) == 12
+    assert seen[:3] == ["q05", "q09", "q12"]
+    errors = client.get("/runs/new.json?show=errors").json()
+    assert [query["id"] for query in errors["queries"]] == ["q09"]
+    assert errors["queries"][0]["states"][0] == "error"
+    best = client.get("/runs/new.json?order=best&q=of+0").json()["queries"]
+    assert best[0]["scores"]["RR@10"] == 1.0
+
+
+def test_csv_has_the_rows_and_no_formula(client: TestClient) -> None:
+    """A spreadsheet gets a head and a row for each run."""
+    answer = client.get("/runs.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert {row["run"] for row in rows} == {"old", "new", "broken"}
+    assert answer.headers["content-disposition"] == 'attachment; filename="karat-runs.csv"'
+    page = client.get("/runs/old.csv").text.splitlines()
+    assert len(page) == 13
+
+
+def test_a_picture_is_a_file_of_its_own(client: TestClient) -> None:
+    """The trend of a measure, as SVG with its own style; an unknown picture is not there."""
+    answer = client.get("/index.svg?chart=trend:RR%4010")
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert answer.text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert client.get("/index.svg?chart=nothing").status_code == 404
+    assert client.get("/runs.svg").status_code == 404
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(client: TestClient) -> None:
+    """The browser's tag is enough."""
+    first = client.get("/runs")
+    again = client.get("/runs", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/nothing", 404), ("/runs/none", 404), ("/runs/ne", 404), ("/runs?sort=none", 400), ("/runs?limit=0", 400),
+        ("/runs?limit=many", 400), ("/runs?odd=1", 400), ("/runs?q=a&q=b", 400), ("/runs/new?order=sideways", 400),
+        ("/static/none.css", 404), ("/runs/..%2F..%2Fkarat.toml", 404), ("/static/..%2Fserver.css", 404),
+        ("/runs/new?measure=none", 400), ("/runs/%00", 404),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_said(client: TestClient, address: str, status: int) -> None:
+    """One sentence, the right status, and nothing of the inside, as a page and as JSON."""
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert "Traceback" not in answer.text
+    as_json = client.get(address, headers={"accept": "application/json"})
+    assert as_json.json()["status"] == status
+
+
+def test_a_bug_shows_nothing_of_the_inside(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The traceback is on standard error, and the page says so."""
+    from dataclasses import replace
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a secret")
+
+    broken = [replace(page, show=fail) if page.name == "runs" else page for page in PAGES]
+    answer = make_client(indexed, pages=broken).get("/runs")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "a secret" in capsys.readouterr().err
+
+
+def test_a_new_project_sees_a_checklist(tmp_path: Path) -> None:
+    """Before anything is indexed, and after a set without runs is."""
+    from karat.index import Indexer
+
+    make_project(tmp_path)
+    client = make_client(tmp_path)
+    assert "First steps" in client.get("/").text
+    assert '<h1 class="plain-title">Golden set ' in client.get("/golden").text  # a heading is never empty
+    Indexer(tmp_path).update()
+    page = client.get("/index.json").json()
+    assert [item["done"] for item in page["checklist"]] == [True, True, False, False]
+    assert "There is no run yet" in client.get("/runs").text
+
+
+def test_the_api_describes_every_page(client: TestClient) -> None:
+    """OpenAPI 3.1 with the published schemas; every reference leads somewhere."""
+    api = client.get("/api").json()
+    assert api["openapi"] == "3.1.0"
+    assert "/runs/{run}.json" in api["paths"]
+
+    def check(part: object) -> None:
+        if isinstance(part, dict):
+            if isinstance(reference := part.get("$ref"), str):
+                place = api
+                for step in reference.removeprefix("#/").split("/"):
+                    place = place[step]
+            for inner in part.values():
+                check(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                check(inner)
+
+    check(api)
+
+
+def test_overview_tells_what_is_next(client: TestClient) -> None:
+    """The newest run fails: that is the first thing, and each thing leads somewhere that exists."""
+    page = client.get("/index.json").json()
+    assert page["latest"]["id"] == "new"
+    assert 1 <= len(page["next"]) <= 5
+    for step in page["next"]:
+        assert client.get(step["address"].partition("#")[0]).status_code == 200
+    assert [point["run"] for point in page["trend"]] == ["old", "new"]
