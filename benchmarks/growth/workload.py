@@ -44,6 +44,8 @@ class Size:
     segments: int = 8
     """Categories of the queries."""
     measures: int = 5
+    sessions: int = 1_000
+    """Sessions of the log of live traffic, with two queries each."""
     every: int = 7
     """One of so many queries is answered otherwise by the shifted system."""
 
@@ -108,9 +110,18 @@ def _document(number: int, size: Size) -> dict[str, Any]:
     return {"id": f"d{number:06}", "text": f"Document {number}. {words}.", "tier": f"t{number % 3}"}
 
 
+def question(number: int, size: Size, *, changed: bool = False) -> str:
+    """Return the text of a query."""
+    return f"{number} {' '.join(_words(number * 15_485_863 + changed, size.question))}"
+
+
 def _query(number: int, size: Size, changed: bool) -> dict[str, Any]:
     words = " ".join(_words(number * 15_485_863 + changed, size.question))
-    row = {"id": f"q{number:06}", "text": f"{number} {words}", "category": f"c{number % size.segments:05}"}
+    row = {
+        "id": f"q{number:06}",
+        "text": question(number, size, changed=changed),
+        "category": f"c{number % size.segments:05}",
+    }
     if size.paraphrases:
         row["paraphrases"] = [f"{number} again {i} {words}" for i in range(size.paraphrases)]
     return row

@@ -37,8 +37,8 @@ TURNS = 400
 class Tool(Protocol):
     """What logs a query."""
 
-    def log(self, number: int) -> None:
-        """Log a query; the time that this takes is measured."""
+    def log(self, text: str, session: str) -> None:
+        """Log a query of a session; the time that this takes is measured."""
         ...
 
     def close(self) -> None:
@@ -52,8 +52,8 @@ class Nothing:
     def __init__(self, folder: Path) -> None:
         pass
 
-    def log(self, number: int) -> None:
-        for _ in range(number, number + TURNS):
+    def log(self, _text: str, _session: str) -> None:
+        for _ in range(TURNS):
             pass
 
     def close(self) -> None:
@@ -75,8 +75,8 @@ class Least:
             self._map = mmap.mmap(file.fileno(), SIZE)
         self._encode, self._end = Encoder().encode, 0
 
-    def log(self, number: int) -> None:
-        record = TEXT.format(number), f"s{number % 50}", "fix", "deep", "search", HITS, CHANNELS, STAGES, WEIGHTS
+    def log(self, text: str, session: str) -> None:
+        record = text, session, "fix", "deep", "search", HITS, CHANNELS, STAGES, WEIGHTS
         payload = self._encode(record)
         start = self._end if self._end + len(payload) + 8 <= SIZE else 0
         self._end = end = start + 8 + len(payload)
@@ -95,10 +95,8 @@ class Karat:
 
         self._log = online.open(folder / "karat.db", system="bench")
 
-    def log(self, number: int) -> None:
-        with self._log.query(
-            TEXT.format(number), session=f"s{number % 50}", intent="fix", mode="deep", tool="search"
-        ) as asked:
+    def log(self, text: str, session: str) -> None:
+        with self._log.query(text, session=session, intent="fix", mode="deep", tool="search") as asked:
             asked.results(HITS, channels=CHANNELS, stages=STAGES, weights=WEIGHTS)
 
     def close(self) -> None:
@@ -113,10 +111,15 @@ class Karat:
             return [query.text for query in reader.queries()]
 
 
-def make_row(number: int) -> tuple[Any, ...]:
+def make_query(number: int) -> tuple[str, str]:
+    """Return the text of a query, and its session: the host has them, whether it logs or not."""
+    return TEXT.format(number), f"s{number % 50}"
+
+
+def make_row(text: str, session: str) -> tuple[Any, ...]:
     """Return the same record as a row."""
     lists = [json.dumps(value) for value in (HITS, CHANNELS, STAGES, WEIGHTS)]
-    return (TEXT.format(number), f"s{number % 50}", "fix", "deep", "search", time.time(), *lists)
+    return (text, session, "fix", "deep", "search", time.time(), *lists)
 
 
 def connect(folder: Path) -> sqlite3.Connection:
@@ -137,8 +140,8 @@ class Sqlite:
     def __init__(self, folder: Path) -> None:
         self._connection = connect(folder)
 
-    def log(self, number: int) -> None:
-        self._connection.execute(INSERT, make_row(number))
+    def log(self, text: str, session: str) -> None:
+        self._connection.execute(INSERT, make_row(text, session))
 
     def close(self) -> None:
         self._connection.close()
@@ -157,8 +160,8 @@ class Queue:
         self._thread = threading.Thread(target=self._write, daemon=True)
         self._thread.start()
 
-    def log(self, number: int) -> None:
-        self._queue.put(make_row(number))
+    def log(self, text: str, session: str) -> None:
+        self._queue.put(make_row(text, session))
 
     def _write(self) -> None:
         open_ = True
@@ -207,12 +210,12 @@ class OpenTelemetry:
         self._provider.add_span_processor(BatchSpanProcessor(FileExporter()))
         self._tracer = self._provider.get_tracer("bench")
 
-    def log(self, number: int) -> None:
+    def log(self, text: str, session: str) -> None:
         with self._tracer.start_as_current_span("search") as span:
             span.set_attributes(
                 {
-                    "input.value": TEXT.format(number),
-                    "session.id": f"s{number % 50}",
+                    "input.value": text,
+                    "session.id": session,
                     "intent": "fix",
                     "mode": "deep",
                     "tool": "search",
@@ -259,17 +262,18 @@ def measure(tool: Tool, load: str, count: int) -> dict[str, Any]:
     if load == "beside":
         threading.Thread(target=_spin, args=(stop,), daemon=True).start()
     for number in range(200):
-        tool.log(number)
+        tool.log(*make_query(number))
     walls, spent, pushed = (array("q", bytes(8 * count)) for _ in range(3))  # no objects that would be collected
     begin = time.process_time()
     clock, cpu_clock = time.perf_counter_ns, time.thread_time_ns
     for number in range(count):
         if load != "hot":
             time.sleep(0.001)
+        text, session = make_query(number)
         before = count_switches()
         cpu_start = cpu_clock()
         start = clock()
-        tool.log(number)
+        tool.log(text, session)
         end = clock()
         cpu_end = cpu_clock()
         after = count_switches()
@@ -317,7 +321,7 @@ def log_until_killed(tool: Tool, folder: Path) -> None:
         board = mmap.mmap(file.fileno(), 8)
     number = 0
     while True:
-        tool.log(number)
+        tool.log(*make_query(number))
         number += 1
         COUNT.pack_into(board, 0, number)
         time.sleep(0.001)

@@ -16,6 +16,7 @@ import sqlite3
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -99,13 +100,13 @@ def make_calls(log: online.Log) -> dict[str, Callable[..., Any]]:
 
 def measure(call: Callable[..., Any], count: int, pause: float) -> tuple[list[float], list[float]]:
     """Return the microseconds of each call, and those of CPU time, in order."""
-    times, cpu = [], []
+    times, cpu = (array("d", bytes(8 * count)) for _ in range(2))  # no objects that take memory meanwhile
     for number in range(count):
         query = f"how do I reset the wifi password in room 12, query {number}"
-        start, begin = time.perf_counter(), time.thread_time()
+        begin, start = time.thread_time(), time.perf_counter()  # asking for CPU time takes longer than some calls
         call(query, 10)
-        cpu.append((time.thread_time() - begin) * 1e6)
-        times.append((time.perf_counter() - start) * 1e6)
+        times[number] = (time.perf_counter() - start) * 1e6
+        cpu[number] = (time.thread_time() - begin) * 1e6
         if pause:
             time.sleep(pause)
     return sorted(times), sorted(cpu)
