@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from debian import program
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+SHELL = "chromium-headless-shell"
+"""It takes half the CPU time of the whole browser, which draws windows that nobody sees."""
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 
@@ -29,25 +28,13 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip("UNTESTED: pages in a browser: playwright is not installed")
-    path = _chromium()
-    if path is None:
-        assert os.environ.get("CI") != "true", "there is no chromium; install it (apt-get install chromium)"
-        pytest.skip("UNTESTED: pages in a browser: there is no chromium, and it could not be installed")
+    path = find_chromium()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
 
 
-def _chromium() -> str | None:
-    """Find the browser; where it is missing and may be installed, install Debian's, one process at a time."""
-    with Path(tempfile.gettempdir(), "karat-chromium.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        path = next(filter(None, map(shutil.which, NAMES)), None)
-        if path or os.geteuid() or shutil.which("apt-get") is None:
-            return path
-        shell = "chromium-headless-shell"  # half the CPU time of the whole browser, which draws windows nobody sees
-        install = ["apt-get", "install", "-y", "--no-install-recommends", shell, "fonts-dejavu-core"]
-        for command in (["apt-get", "update"], install):
-            subprocess.run(command, capture_output=True, timeout=600, check=False)
-        return shutil.which(shell)
+def find_chromium() -> str:
+    """Return the path of the browser; where it is missing and may be installed, install Debian's."""
+    return program("pages in a browser", SHELL, "fonts-dejavu-core", names=NAMES)

@@ -29,7 +29,8 @@ gc.disable()  # until all tests are collected: until then, nearly all that is ma
 # How long an example takes is the machine's business. All else stays as Hypothesis has it, which draws the same
 # examples every time where CI is set.
 settings.register_profile("karat", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("karat")
+settings.register_profile("quick", settings.get_profile("karat"), max_examples=20)
+settings.load_profile("quick" if os.environ.get("KARAT_QUICK") else "karat")
 
 
 SLOW_FIXTURES = {
@@ -62,12 +63,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the tests to the workers so that each begins with slow ones and ends with quick ones.
 
-    The slowest come first, by the seconds that their marks give. Those that need an environment beside .venv come after
-    all other slow ones: pip may still be making it.
+    The files with the slowest come first, by the seconds that their marks give. Those that need an environment beside
+    .venv come after all other slow ones: pip may still be making it.
     """
     quick = [item for item in items if not is_long(item)]
-    slow = sorted(filter(is_long, items), key=find_turn)
-    groups = [list(group) for _, group in groupby(slow, key=lambda item: (find_turn(item), item.path))]
+    turns = find_turns([item for item in items if is_long(item)])
+    slow = sorted(turns, key=turns.__getitem__)
+    groups = [list(group) for _, group in groupby(slow, key=lambda item: (turns[item], item.path))]
     items[:] = deal(groups, quick, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
@@ -76,8 +78,17 @@ def is_long(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("slow", "early"))
 
 
+def find_turns(slow: list[pytest.Item]) -> dict[pytest.Item, float]:
+    """Return what slow tests are sorted by: all of a file come with its slowest, or two workers make their fixtures."""
+    turns = {item: find_turn(item) for item in slow}
+    first: dict[Path, float] = {}
+    for item, turn in turns.items():
+        first[item.path] = min(turn, first.get(item.path, turn))
+    return {item: turn if turn > 0 else first[item.path] for item, turn in turns.items()}
+
+
 def find_turn(item: pytest.Item) -> float:
-    """Return what slow tests are sorted by."""
+    """Return when a slow test would come by itself."""
     if "python_of" in getattr(item, "fixturenames", ()):
         return 1
     marks = (mark for name in ("slow", "early") for mark in item.iter_markers(name))

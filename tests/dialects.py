@@ -29,6 +29,7 @@ MODULES = {
     "online/test_shadow_records.py",
     "online/test_shadow_report.py",
     "online/test_trials.py",
+    "server/test_server_trials.py",
     "store/test_store.py",
     "store/test_traffic.py",
 }

@@ -109,11 +109,13 @@ def save() -> None:
 
 def read(folder: str) -> dict[str, bytes]:
     """Return the marks of each file that any process has set."""
-    total: dict[str, bytes] = {}
+    total: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for file in Path(folder).iterdir():
         for path, hits in marshal.loads(file.read_bytes()).items():
-            total[path] = bytes(map(max, hits, total[path])) if path in total else hits
-    return total
+            lengths[path] = len(hits)
+            total[path] = total.get(path, 0) | int.from_bytes(hits)
+    return {path: hits.to_bytes(lengths[path]) for path, hits in total.items()}
 
 
 def add_reached(data: CoverageData, path: str, hits: bytes) -> None:

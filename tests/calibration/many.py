@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.gate import Policy, Rule
-from karat.gate._comparison import make_generator
-from karat.stats import DropRule, westfall_young
+from karat.stats import DropRule, make_generator, westfall_young
 from karat.stats._sample import TIE
 from karat.stats._student import critical
 

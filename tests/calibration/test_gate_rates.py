@@ -14,8 +14,7 @@ import worlds
 from many import run_tests
 from worlds import HARM, HARM_BY_THE_MARGIN, MEASURES, Scores
 
-from karat.gate._comparison import make_generator
-from karat.stats import DropRule, Outcome, decide, holm, threshold, westfall_young
+from karat.stats import DropRule, Outcome, decide, holm, make_generator, threshold, westfall_young
 
 pytestmark = pytest.mark.calibration
 RULE = DropRule(resamples=999)

@@ -8,7 +8,9 @@ from searchers import DEPTH, Traffic, simulate
 
 import karat
 from karat.feedback import AskedQuery, PairCounts, Session, grade_like_agent, judge_behaviour
+from karat.feedback._pairs import QueryPairs
 from karat.online import LoggedHit, LoggedQuery
+from karat.stats.clicks import Cells
 
 pytestmark = pytest.mark.calibration
 
@@ -18,9 +20,12 @@ TRUE_CUTS = (0.1, 0.3)
 
 def to_counts(traffic: Traffic) -> PairCounts:
     """Return traffic as the pairs of a log: query 3 has the documents 30 to 39."""
-    pairs = [(f"query {item // DEPTH}", str(item)) for item in range(len(traffic.attraction))]
-    counts = PairCounts(places={pair: place for place, pair in enumerate(pairs)}, impressions=traffic.shown)
-    counts.queries = {text: {text: 1} for text, _ in pairs}  # type: ignore[misc]
+    counts, cells = PairCounts(), Cells.count(traffic.shown)
+    columns = (cells.items, cells.ranks, cells.shown, cells.clicks, cells.examined, cells.last)
+    for item, rank, *cell in np.stack(columns, axis=1).tolist():
+        text = f"query {item // DEPTH}"
+        pairs = counts.queries.setdefault(text, QueryPairs(forms={text: 1}))
+        pairs.cells.setdefault(str(item), {})[rank] = cell
     return counts
 
 

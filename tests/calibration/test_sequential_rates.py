@@ -88,11 +88,18 @@ def test_a_skewed_feature_without_effect_does_not_graduate() -> None:
 
 @pytest.mark.slow(2)
 def test_a_feature_without_effect_neither_graduates_nor_counts_as_harm() -> None:
-    """1,000 trials to 2,000 units: below 5 % on either side; "agent" graduates more than a quarter."""
+    """1,000 trials to 2,000 units: below 5 % on either side; "agent" graduates more than a quarter.
+
+    Without a skew a mixture that takes the variance of the sample keeps its level, and so does a t-test that is looked
+    at once.
+    """
     differences = draw(8, (1_000, 2_000), NULL)
+    once = stats.ttest_1samp(differences[:, :100], 0, axis=1, alternative="greater").pvalue < 0.05
     assert (bet(differences) < NEVER).mean() < 0.05
     assert (bet(-differences) < NEVER).mean() < 0.05
     assert source_sprt(differences) > 0.25
+    assert plug_in_msprt(differences) < 0.05
+    assert once.mean() == pytest.approx(0.05, abs=0.02)
 
 
 @pytest.mark.slow

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PEERS = ROOT / "benchmarks" / "peers"
 Bench = Callable[[str], str]
 
 pytestmark = pytest.mark.slow
@@ -43,6 +48,17 @@ def test_the_scoring_benchmark_runs_and_karat_agrees_with_pytrec_eval(bench: Ben
     assert len(ours) == 6
     assert all(row[5].strip().startswith("0 of ") for row in ours)
     assert {"pytrec_eval", "ranx", "ir_measures"} < {row[1].strip() for row in rows}
+
+
+def test_the_scale_benchmark_runs_and_all_engines_agree(bench: Bench) -> None:
+    """``./scripts/bench scale --quick``: karat, DuckDB and Polars have the same values, from text and from Parquet."""
+    runs, logs = bench("scale").split("\n\n")
+    rows = [line.split("|") for line in runs.splitlines() if line.startswith("| 20,000")]
+    assert len(rows) >= 6
+    assert {"karat", "DuckDB", "Polars"} <= {row[2].strip() for row in rows}
+    assert all(row[7].strip() == "0 of 20" for row in rows)
+    assert [line.split("|")[2].strip() for line in logs.splitlines()[2:]] == ["report", "harvest", "estimates"]
+    assert "failed" not in logs
 
 
 def test_the_golden_benchmark_runs_and_finds_what_was_planted(bench: Bench) -> None:
@@ -108,3 +124,25 @@ def test_the_flags_benchmark_runs(bench: Bench) -> None:
 def test_the_receiving_benchmark_runs_and_loses_nothing(bench: Bench) -> None:
     """``./scripts/bench receive --quick``: every query is in the store once, with its channels, session and answer."""
     assert "stored 1,200 of 1,200 queries, 0 twice, 1,200 whole" in bench("receive")
+
+
+def test_the_workload_of_peers_means_the_same_to_those_that_are_installed_here(tmp_path: Path) -> None:
+    """``./scripts/bench peers`` installs for minutes; what it gives to every tool is tried with two of them."""
+    make = "from pathlib import Path; import workload; workload.make_workload(Path('.'), 2)"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(PEERS), str(ROOT / "src")])}
+    subprocess.run([sys.executable, "-c", make], cwd=tmp_path, env=environment, check=True)
+
+    def probe(tool: str, task: str) -> dict[str, Any]:
+        command = [sys.executable, PEERS / "probes.py", tool, task, tmp_path]
+        printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        return json.loads(printed)  # type: ignore[no-any-return]
+
+    ours, theirs = probe("karat", "score"), probe("pytrec_eval", "score")
+    assert (ours["hosts"], theirs["hosts"]) == ([], [])
+    for measure, values in theirs["values"].items():
+        assert ours["values"][measure] == pytest.approx(values)
+    assert (
+        len(probe("pytrec_eval", "lost")["values"]["P@5"]) < len(values) == len(probe("karat", "lost")["values"]["P@5"])
+    )
+    decided = probe("karat", "gate")
+    assert [outcome for outcome in decided["worse 0.02"] if outcome == "pass"] == []

@@ -162,11 +162,11 @@ def test_shell_blocks_run_the_launcher_of_the_clone() -> None:
 
 @pytest.mark.parametrize("page", with_code("sh"))
 def test_every_shell_block_runs_and_prints_what_the_page_says(
-    page: Path, copy: Path, environment: dict[str, str], tmp_path: Path
+    page: Path, copy: Path, environment: dict[str, str]
 ) -> None:
     """Shell blocks run in their order, end with the code they name, and print the text block that follows them."""
     if any("postgresql:///" in block.text for block in code(page, "sh")):
-        environment = environment | start_own(tmp_path / "postgres")
+        environment = environment | start_own()
     for block in code(page, "sh"):
         where = f"{page.relative_to(ROOT)}, line {block.line}"
         scripts = [line.split()[0] for line in block.text.splitlines() if line.startswith("./scripts/")]
@@ -220,11 +220,30 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
     assert second == "./scripts/test\n"
 
 
+def test_the_readme_is_short_and_its_comparison_was_measured() -> None:
+    """Picture and both commands are on its first screen, and each number beside other tools is on the page of peers."""
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 200
+    assert text.index("](docs/images/report.png)") < text.index("## Why not")
+    table = re.findall(r"^\|.+\|$", text.partition("## Why not")[2].partition("\n## ")[0], re.MULTILINE)[2:]
+    measured = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    numbers = {number for row in table for number in re.findall(r"(?<![@\w.-])\d+(?:[.,]\d+)*\b", row)}
+    assert len(numbers) > 10
+    assert [number for number in numbers if not re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", measured)] == []
+    assert {"trec_eval", "ranx", "ragas", "deepeval", "promptfoo", "MLflow", "Phoenix"} <= set(
+        re.findall(r"\w+", "".join(table))
+    )
+
+
 def test_every_block_is_in_a_language_that_is_checked() -> None:
     """A block is a command, Python, text or data: a mistyped language would never be run."""
     languages = {"sh", "python", "text", "json", "toml"}
-    others = {(page.name, block.info) for page in PAGES for block in blocks(page) if block.info not in languages}
-    assert others <= {("store.md", "sql")}  # which tests/store/test_postgres.py runs
+    others = {(page, block.info) for page in PAGES for block in blocks(page) if block.info not in languages}
+    written = {
+        (page, "pycon") for page in (ROOT / "docs" / "reference").glob("*.md")
+    }  # docstrings, which run by themselves
+    written.add((ROOT / "docs" / "notebook.md", "py"))  # tests/docs/test_notebook_page.py runs them
+    assert others - written <= {(ROOT / "docs" / "store.md", "sql")}  # which tests/store/test_postgres.py runs
 
 
 def test_no_shell_block_installs_with_pip() -> None:
@@ -245,8 +264,10 @@ def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
     text = page.read_text(encoding="utf-8")
     words = set(re.findall(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*", text))
     assert f"karat {verb}" in text
-    shared = set(re.findall(r"--[a-z-]+", (ROOT / "docs" / "files.md").read_text(encoding="utf-8"))) & {"--max-bytes"}
-    words |= shared  # an option of all verbs has a page of its own
+    everywhere = {"--max-bytes", "--project", "-j", "-k", "-m", "-n", "-o"}
+    # What holds for all verbs has a page of its own.
+    rules = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    words |= everywhere & set(re.findall(r"(?<![\w-])-{1,2}[a-z-]+", rules))
     for option in options(command):
         assert set(option.opts + option.secondary_opts) <= words, f"{page.name} lacks {option.opts}"
         for choice in option.type.choices if isinstance(option.type, click.Choice) else ():

@@ -18,7 +18,7 @@ from each import each
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "requirements"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = {"run": ["dense"], "dev": ["dev"], "bench": ["bench"], "mlflow": ["mlflow"], "systems": ["systems"]}
+EXTRAS = {"run": ["dense", "server"], "dev": ["dev"], "bench": ["bench"], "mlflow": ["mlflow"], "systems": ["systems"]}
 LEFT_OUT = {"systems": {"polars"}}
 """What a lock leaves out on purpose, of all that the project asks for; scripts/lock says why."""
 NAMES = sorted(path.stem for path in LOCKS.glob("*.txt"))

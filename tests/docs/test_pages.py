@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,5 +74,26 @@ def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
     assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
     assert page.locator(".highlight span[class]").count() > 10
     page.locator(".md-code__button, .md-clipboard").first.wait_for(state="attached")
-    assert page.locator("input[data-md-component=search-query]").count() == 1
     page.close()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.slow
+def test_search_finds_a_page_and_asks_nobody_else(site: Path, browser: Browser) -> None:
+    """Browsers let no script read files of the disk, so that search needs a server; any will do."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        home = f"http://127.0.0.1:{server.server_port}"
+        page = browser.new_page(viewport={"width": 1280, "height": 844})
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{home}/index.html")
+        page.locator("input[data-md-component=search-query]").fill("westfall")
+        page.locator(".md-search-result__item a[href*=westfall-young]").first.wait_for(state="attached")
+        assert [url for url in asked if not url.startswith(home)] == []
+        page.close()
+        server.shutdown()

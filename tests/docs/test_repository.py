@@ -140,6 +140,7 @@ MACHINE = re.compile(
 )
 
 
+@pytest.mark.slow
 def test_no_file_names_this_machine_or_its_package_index(files: list[Path]) -> None:
     """Paths of a developer's machine and addresses of package indexes have no place in the repository."""
     matches = []

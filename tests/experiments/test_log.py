@@ -149,7 +149,7 @@ def test_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(600)
         assert worker.exitcode == 0
     log = read_log(path)
     assert sorted(entry.id for entry in log) == [f"exp-{i:03}" for i in range(1, 81)]

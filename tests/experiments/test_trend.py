@@ -185,9 +185,9 @@ def _dangling(path: Path) -> None:
         (_hollow, "lacks answers to 12 of the queries"),
         (_folder, "is a folder"),
         (_dangling, "no such file"),
-        (lambda path: path.write_bytes(b""), "is not a run of karat"),
+        (lambda path: path.write_bytes(b""), "the file is empty"),
         (lambda path: path.write_bytes(b"\xff\0"), "is not UTF-8"),
-        (lambda path: path.write_text('{"query": "q"}\n'), "is not a run of karat"),
+        (lambda path: path.write_text('{"query": "q"}\n'), "line 1: no document column among 'query'"),
         (lambda path: path.rename(path.with_name(path.name + ".part")), "was not finished; run 'karat eval' again"),
     ],
 )  # fmt: skip

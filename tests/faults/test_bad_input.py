@@ -196,7 +196,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "karat: measure nDCG has no parameter 'gian', did you mean 'gain'",
         ),
         ("score qrels.txt run.txt -m P", "karat: measure P needs a cut-off, such as P@10"),
-        ("scoer qrels.txt run.txt", "no verb 'scoer', did you mean 'score' or 'store' or 'power'?"),
+        ("scoer qrels.txt run.txt", "no verb 'scoer', did you mean 'score' or 'store'"),
         ("score qrels.txt run.txt --per-qeury", "No such option '--per-qeury'. Did you mean '--per-query'?"),
         ("score - - ", "karat: standard input (-) can be read only once"),
         ("score qrels.txt - -", "karat: standard input (-) can be read only once"),

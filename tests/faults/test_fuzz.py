@@ -388,6 +388,7 @@ def test_the_reference_reads_the_right_files(tmp_path: Path) -> None:
             assert reference(data, kind, find(tmp_path / name).format) == read
 
 
+@pytest.mark.slow
 @seeds
 def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path: Path, seed: int) -> None:
     """Whatever is done to a file, karat explains what is wrong or reads what stands there, and in no time.
@@ -419,6 +420,7 @@ def test_what_the_reference_reads_is_read(tmp_path: Path, seed: int) -> None:
         assert table_or_none(path, kind, named) == wanted, path.read_bytes()
 
 
+@pytest.mark.slow
 @seeds
 def test_damaged_files_are_streamed_as_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -5,10 +5,13 @@ The limit is more than ten times what is needed, and a fraction of what a pass f
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +32,8 @@ from karat.core import (
     did_you_mean,
 )
 from karat.evaluation import score_run
+from karat.feedback._gathering import LiveQuery
+from karat.feedback._rewording import Rewordings
 from karat.files import Reading, parse_toml
 from karat.golden.formats._attack import strip_markup
 from karat.golden.formats._head import Head
@@ -36,7 +41,13 @@ from karat.golden.formats._sgml import blank_comments, find_elements, remove_ele
 from karat.golden.formats._topics import read_topics
 from karat.golden.formats._trec import _find_markup, _read_records
 from karat.golden.lint import check
+from karat.labelling._asking import find_quote
+from karat.labelling._book import Book
+from karat.labelling._proposal import apply_changes
+from karat.labelling._queue import Queue
+from karat.mcp._calls import _read
 from karat.runs._tracefile import _Wordings
+from karat.schema.labelling import ProposalChange, QueueHead, QueueRow
 from karat.start import _install
 
 SECONDS = 5.0
@@ -103,6 +114,58 @@ def suggest(text: str) -> None:
     did_you_mean(text, [text[1:], "abc"])
 
 
+def read_labels(text: str) -> None:
+    """Read the labels of somebody who says the same of one pair again and again, a label for every fifth letter."""
+    head = {"karat": "labels", "version": 1, "who": "ana"}
+    label = {"at": "2026-11-18T00:00:00Z", "verdict": "grade", "query": "q", "document": "d", "grade": 1}
+    rows = [head, *(label | {"key": f"k{i}"} for i in range(len(text) // 5))]
+    with TemporaryDirectory() as folder:
+        Path(folder, "ana.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        book = Book(Path(folder))
+        book.refresh()
+    assert book.last("ana") is not None
+
+
+def list_pairs(text: str) -> None:
+    """Look at every pair of a queue with a row for every fifth letter of a text."""
+    head = QueueHead(karat="label-queue", version=1, name="a", kind="pool", at="2026-11-18T00:00:00Z")
+    queue = Queue(head=head, rows=tuple(QueueRow(query=f"q{i}", documents=("d",)) for i in range(len(text) // 5)))
+    assert [queue.pair(number)[0] for number in range(len(queue))] == [row.query for row in queue.rows]
+
+
+def propose_paraphrases(text: str) -> None:
+    """Apply a proposal with a paraphrase of one query for every other letter of a text."""
+    changes = [ProposalChange(paraphrase=f"wording {i}", of="q") for i in range(len(text) // 2)]
+    golden = apply_changes(GoldenSet(queries=(Query(id="q", text="what is it"),)), changes)
+    assert len(golden.queries[0].paraphrases) == len(changes)
+
+
+def harvest_wordings(text: str) -> None:
+    """Look for other wordings of golden queries among live ones; all have two words in common."""
+    numbers = range(len(text) // 80)
+    golden = GoldenSet(queries=tuple(Query(id=f"q{i}", text=f"price of room w{i} x{i} y{i}") for i in numbers))
+    rewordings = Rewordings(golden)
+    live = [LiveQuery(f"k{i}", forms={f"price of room v{i} x{i} y{i}": 1}) for i in numbers]
+    proposals = [rewordings.propose(query) for query in live]
+    assert [proposal.rewording.query for proposal in proposals if proposal] == [query.id for query in golden.queries]
+
+
+def receive_line(text: str) -> None:
+    """Read the one line of a call of an agent, which comes in a piece for every letter of a text."""
+
+    async def write() -> AsyncIterator[bytes]:
+        yield b'{"note": "'
+        for letter in text:
+            yield letter.encode() * 50
+        yield b'"}\n'
+
+    async def read() -> None:
+        process: Any = SimpleNamespace(stdout=write())
+        assert [len(message.note) async for message in _read(process)] == [50 * len(text)]
+
+    asyncio.run(read())
+
+
 READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "brackets": (lambda text: Head(text=text).keys, "["),
     "objects": (lambda text: Head(text=text).keys, '{"a":'),
@@ -128,11 +191,22 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "a measure": (Measure.parse, " "),
     "a measure of digits": (Measure.parse, "9"),
     "a dotted key": (lambda text: parse_toml(f"{text}a = 1", "a"), "a."),
+    "labels of a pair": (read_labels, "a"),
+    "pairs of a queue": (list_pairs, "a"),
+    "paraphrases of a proposal": (propose_paraphrases, "a"),
+    "words of a quote": (lambda text: find_quote(text, f"{text[len(text) // 2 :]}b"), "a "),
+    "wordings of a log": (harvest_wordings, "a"),
+    "a line of a call": (receive_line, "a"),
     "a requirement": (lambda text: _install._parse_requirement(f"karat{text}x", ""), " "),
 }
 
 
-@pytest.mark.parametrize("what", READERS)
+SLOW = ("labels of a pair", "paraphrases", "paraphrases of a proposal", "a line of a call")
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=[pytest.mark.slow] if what in SLOW else []) for what in READERS]
+)
 def test_time_grows_with_the_length(what: str) -> None:
     """A text of one thing, again and again, is read or refused in no time."""
     read, part = READERS[what]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +330,24 @@ def test_a_server_that_is_down_or_none_ends_the_run() -> None:
         judge(make_bench(server), "faithfulness", *make_items(20))
     with serve(lambda _: Failure(200, b"<html>")) as server, pytest.raises(SystemFailed, match="not JSON"):
         judge(make_bench(server), "faithfulness")
+
+
+def test_nobody_is_asked_after_an_error_that_ends_the_run() -> None:
+    """Not even by the thread that met it, which may have the next item before anybody cancels that."""
+    asked, went_on = [], threading.Event()
+
+    def fail(_: Bench, item: Item) -> Any:
+        asked.append(item.query)
+        if item.query == "q1":
+            raise NotAService("the key is refused")
+        if item.query == "q2":
+            went_on.set()
+        return 1.0, ()
+
+    def look_away(_: Opinion) -> None:
+        went_on.wait(0.2)  # which it does not, so that this is no race
+
+    judge = replace(JUDGES["refusal"], function=fail)
+    with pytest.raises(NotAService):
+        judge_items(Bench(), make_items(4), [judge], concurrency=1, progress=look_away)
+    assert asked == ["q0", "q1"]

@@ -169,6 +169,7 @@ def test_a_function_that_does_not_score_is_told() -> None:
     assert judge(Bench(entails=lambda _: []), "entailment", Item(query="q", question="?", answer="Yes."))[0].value == 0
 
 
+@pytest.mark.slow
 def test_a_long_sentence_takes_no_room_that_grows_with_its_square() -> None:
     """Twenty thousand words in one sentence; a table of them all, a bit for each pair, has 25 million bytes."""
     words = [str(number).translate(str.maketrans("0123456789", "bcfghjkmnp")) for number in range(20_000)]

@@ -49,6 +49,7 @@ print(len(closed))
 """
 
 
+@pytest.mark.slow
 def test_a_file_is_closed_while_threads_use_it(tmp_path: Path) -> None:
     """As when judging ends early: SQLite would crash the process, which therefore is another one."""
     done = subprocess.run(

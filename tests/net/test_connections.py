@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.lock:
             self.server.headers.append(dict(self.headers))
-        self.server.meeting.wait(60)
+        self.server.meeting.wait(600)
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         if self.server.once:

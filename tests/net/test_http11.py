@@ -149,6 +149,7 @@ def test_whole_and_broken_responses() -> None:
         assert read([data]) is read_by_h11(data) is None, data
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.sampled_from(WHOLE + BROKEN), st.data())
 def test_damaged_responses(data: bytes, draw: st.DataObject) -> None:

@@ -40,7 +40,7 @@ def suite(tmp_path: Path, tiny: GoldenSet) -> Path:
     (tmp_path / "project" / "karat.toml").write_text(
         f'[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n{GATE}'
     )
-    others = ("randomly", "cacheprovider", "hypothesispytest", "pytest_cov", "anyio", "platformdirs")
+    others = ("randomly", "cacheprovider", "hypothesispytest", "pytest_cov", "anyio", "platformdirs", "schemathesis")
     quiet = "-W ignore::pytest.PytestAssertRewriteWarning"  # karat is there before pytest is: see warm.py
     addopts = " ".join(["--strict-markers", quiet, *(f"-p no:{plugin}" for plugin in others)])
     (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n")

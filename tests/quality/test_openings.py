@@ -16,6 +16,8 @@ ELSEWHERE = {
         ("_beir", "_chroma", "_deepeval", "_json", "_karat", "_ragas", "_scalefile", "_trec"),
         "writes into the new folder of karat.golden.write, which nobody else can enter",
     ),
+    "_database": "lets SQLite open a file that was made before, or memory",
+    "_rendering": "reads a file of karat itself",
     "_checking": "works in a folder with a random name, which nobody else can enter",
     "_generating": "reads a file of karat itself",
     "_html": "reads a file of karat itself",

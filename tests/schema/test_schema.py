@@ -59,7 +59,7 @@ def test_a_document_that_nobody_published_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match=r"no document is called 'powr', did you mean 'power'"):
         json_schema("powr")
     with pytest.raises(
-        UsageError, match="there are ablation, acceptance, baseline, baseline-rebase, blocks, comparison, "
+        UsageError, match="there are ablation, acceptance, audit-line, baseline, baseline-rebase, blocks, "
     ):
         json_schema("zzzzzz")
 

@@ -230,7 +230,7 @@ def test_judging_that_is_interrupted_sends_what_was_asked(
     def interrupt(request: Request) -> Any:
         if request.number == 3:
             processes[0].send_signal(signal.SIGINT)
-            assert sink.heard["/v1/metrics"].wait(60)
+            assert sink.heard["/v1/metrics"].wait(600)
         return obey(request)
 
     with serve(interrupt) as server:

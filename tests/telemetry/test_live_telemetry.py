@@ -180,7 +180,7 @@ def test_an_ingester_that_sends_to_the_receiver_of_its_own_log(tmp_path: Path, m
     with ThreadPoolExecutor(1) as pool:
         receiving = pool.submit(receive, path, stop, port=0, settle=0.01, ingest=False, on_start=start)
         try:
-            assert ready.wait(60)
+            assert ready.wait(600)
             names = log_some(path)
             monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", urls[0])
             for _ in range(3):
@@ -235,6 +235,7 @@ def read(row: Any) -> LiveQuery:
     return LiveQuery(str(row), 1.0, 2.0, "", (), 1, "", "", "", "", "", {})
 
 
+@pytest.mark.slow
 def test_a_backlog_waits_for_a_collector_that_takes_it() -> None:
     """More queries than may wait are all sent, if the collector takes them."""
     notes: list[str] = []
@@ -265,7 +266,7 @@ def test_metrics_are_sent_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> 
         urls = {signal: f"{sink.url}/v1/{signal}" for signal in ("traces", "metrics")}
         sending = LiveSending(Destination(urls=urls, timeout=60), read, lambda _: None)
         sending.put([1])
-        assert got.wait(60)
+        assert got.wait(600)
         assert sending.close() == ""
 
 

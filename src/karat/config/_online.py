@@ -1,4 +1,4 @@
-"""The table ``[online]`` of karat.toml: how live traffic is watched, and when that is an alert."""
+"""The table ``[online]`` of karat.toml: where live traffic is logged, how it is watched, and when that is an alert."""
 
 from __future__ import annotations
 
@@ -59,8 +59,11 @@ class CanaryConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnlineConfig:
-    """How live traffic is watched."""
+    """Where live traffic is logged, and how it is watched."""
 
+    store: str = ""
+    """The store of the log: a path from the project's folder, or an address that begins with ``postgresql://``; empty
+    for ``karat.db`` in that folder."""
     samples: int = 200
     """The least number of queries in a window."""
     minutes: int = 5
@@ -90,7 +93,7 @@ def read_online(table: Mapping[str, Any], source: str) -> OnlineConfig:
     """
     names = [entry.name for entry in fields(OnlineConfig)]
     _require_known(table, names, "online", source)
-    numbers = {name: value for name, value in table.items() if name not in ("alerts", "canary")}
+    numbers = {name: value for name, value in table.items() if name not in ("store", "alerts", "canary")}
     for name, value in numbers.items():
         whole = name in ("samples", "minutes", "shown", "least")
         _require_number(value, f"[online] {name}", source, whole=whole, least=1 if whole else 0)
@@ -99,9 +102,16 @@ def read_online(table: Mapping[str, Any], source: str) -> OnlineConfig:
         raise InputError(f"[online] minutes = {minutes}; a day is no whole number of them", source=source)
     return OnlineConfig(
         **numbers,
+        store=_read_store(table.get("store", ""), source),
         alerts=_read_alerts(_require_table(table, "alerts", source), source),
         canary=_read_canary(_require_table(table, "canary", source), source),
     )
+
+
+def _read_store(value: Any, source: str) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise InputError(f"[online] store = {shorten(value)}; write a path or an address in quotes", source=source)
+    return value
 
 
 def _read_alerts(table: Mapping[str, Any], source: str) -> Mapping[str, AlertLimit]:

@@ -198,4 +198,7 @@ def _judge(bench: Bench, judge: Judge, item: Item, stop: threading.Event) -> Opi
     except BudgetSpent:
         stop.set()
         return replace(opinion, reason="not asked: the budget is spent")
+    except BaseException:
+        stop.set()  # here, and not where it is caught: by then this thread may have asked about the next item
+        raise
     return replace(opinion, value=value, findings=findings)

@@ -14,7 +14,7 @@ from karat.causes._case import make_cases
 from karat.causes._corpus import Corpus
 from karat.causes._lab import Lab
 from karat.causes._ranking_causes import find_answering_block
-from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Span, Trace
+from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Span, Target, Trace
 from karat.systems import Stages
 from karat.text import canonical
 
@@ -164,13 +164,14 @@ _FLIGHT = (
 
 
 def questions_of_another_field() -> Planted:
-    """The questions are about flight, and the documents about a hotel."""
+    """The questions and their judgments are about flight, and the documents about a hotel."""
     golden = hotel()
     queries = tuple(
         replace(query, text=_FLIGHT[i % 5], paraphrases=(_FLIGHT[(i + 1) % 5],))
         for i, query in enumerate(golden.queries)
     )
-    return Planted(golden=replace(golden, queries=queries), system=Hotel())
+    judgments = tuple(replace(j, target=Target(document=f"flight-{j.target.document}")) for j in golden.judgments)
+    return Planted(golden=replace(golden, queries=queries, judgments=judgments), system=Hotel())
 
 
 # offsets
@@ -287,7 +288,7 @@ def best_hits_not_judged() -> Planted:
 
 def judged_before_half_of_the_documents_came() -> Planted:
     """The judgments are older than half of the documents."""
-    new = {document.id for document in hotel().documents[::2]}
+    new = {document.id for document in hotel().documents[1::2]}  # without judgments of the other half nothing is lost
     return Planted(golden=_judge(hotel(), lambda j: j.target.document not in new), system=Hotel())
 
 

@@ -20,6 +20,7 @@ from karat.core import (
 )
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline
+from karat.labelling import Answer, QueuePlan, make_queue, open_desk, propose_labels, save_label
 from karat.projects import gate_run, open_project, report_document
 from karat.runs import RunWriter, convert_run, digest_run, write_opinions
 from karat.schema import OpinionDocument
@@ -138,6 +139,22 @@ def make_seeds() -> list[Case]:
     with work_folder() as folder:
         parts = _golden_seeds, _run_seeds, _judging_seeds, _other_seeds
         return [case for part in parts for case in part(folder)]
+
+
+def make_desk(folder: Path) -> Case:
+    """Return the files of a project in which two people label, and one proposes what they say."""
+    project = folder / "labelled"
+    golden.write(GOLDEN, project / "set")
+    (project / "karat.toml").write_text('[golden]\npath = "set"\n')
+    query, document = GOLDEN.queries[0].id, GOLDEN.documents[0].id
+    (project / "rows.jsonl").write_text(json.dumps({"query": query, "document": document, "grade": None}) + "\n")
+    desk = open_desk(project)
+    make_queue(desk, QueuePlan(name="first", kind="rows", sources=(str(project / "rows.jsonl"),), overlap=1.0))
+    save_label(desk, "first", "ana", Answer(query=query, document=document, grade=1, key="a"))
+    propose_labels(desk, "first", by="ana", unfinished=True)
+    (project / "labels" / "guidelines.md").write_text("Be fair.\n")
+    files = read_files(project, "").items()
+    return Case(kind="desk", files={name[1:]: data for name, data in files if "/." not in name})
 
 
 def read_files(path: Path, prefix: str) -> dict[str, bytes]:
@@ -307,6 +324,7 @@ def _other_seeds(folder: Path) -> Iterator[Case]:
     files = read_files(folder / "project" / "set", "set")
     files |= {"karat.toml": CONFIG.encode(), "baseline.json": own, "run.jsonl": (folder / "own.jsonl").read_bytes()}
     yield Case(kind="gate", files=files)
+    yield make_desk(folder)
     (folder / "project" / "karat.toml").write_text(CONFIG)
     project = open_project(folder / "project")
     document = report_document(gate_run(project, RUN, baseline=folder / "baseline.json"), created="2026-11-17")

@@ -29,6 +29,7 @@ from karat.gate import read_baseline, read_policy, write_baseline
 from karat.golden.lint import check as lint
 from karat.golden.lint import read_index
 from karat.judges import load_prompt, make_rubric_judge
+from karat.labelling import measure_labels, measure_status, next_task, open_desk, show_proposal
 from karat.measures import read_classes, read_field
 from karat.measures._files import find
 from karat.measures._parquet_size import refuse_bomb
@@ -213,7 +214,9 @@ def read_saved_index(folder: Path) -> None:
 
 
 def read_parquet_size(folder: Path) -> None:
-    refuse_bomb(find(first_file(folder), "parquet"))
+    source = find(first_file(folder), "parquet")
+    with source.open() as file:
+        refuse_bomb(file, source.name)
 
 
 def read_repository(folder: Path) -> None:
@@ -253,6 +256,15 @@ def read_labels(folder: Path) -> None:
     calibrate_pool(path, path)
 
 
+def read_desk(folder: Path) -> None:
+    """Look at all that people label in a project."""
+    desk = open_desk(folder)
+    measure_status(desk)
+    measure_labels(desk)
+    next_task(desk, "first", "bo")
+    show_proposal(desk, "1")
+
+
 KINDS: dict[str, Callable[[Path], object]] = {
     "golden": read_golden(None),
     **{f"golden-{known.name}": read_golden(known.name) for known in golden.FORMATS},
@@ -268,6 +280,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "opinions": read_opinions,
     "rubric": read_rubric,
     "labels": read_labels,
+    "desk": read_desk,
     "classes": lambda folder: read_classes(first_file(folder)),
     "field": lambda folder: read_field(first_file(folder), "category"),
     "pool": read_pool_files,

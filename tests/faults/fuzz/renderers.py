@@ -246,7 +246,7 @@ KINDS: dict[str, Callable[[Mapping[str, bytes]], None]] = {
     "filled": render_filled,
     "read": render_read,
     "verb": run_verb,
-    "golden-diff": render_text_of("golden-diff", _golden_diff._text),
+    "golden-diff": render_text_of("golden-diff", _golden_diff.diff_text),
     "golden-tag": render_text_of("golden-tag", lambda tag: _golden_tag._text(tag, "a b")),
     "runs": render_text_of("runs", _runs_text.listing_text),
     "run": render_text_of("run", _runs_text.details_text),
