@@ -67,6 +67,7 @@ def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
 def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
     """Tables and code scroll in their own boxes. Who likes it dark has it dark, with code to copy and in colours."""
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page.set_default_timeout(600_000)
     for name in WIDE:
         page.goto((site / f"{name}.html").as_uri(), wait_until="domcontentloaded")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
@@ -89,10 +90,11 @@ def test_search_finds_a_page_and_asks_nobody_else(site: Path, browser: Browser) 
         threading.Thread(target=server.serve_forever, daemon=True).start()
         home = f"http://127.0.0.1:{server.server_port}"
         page = browser.new_page(viewport={"width": 1280, "height": 844})
+        page.set_default_timeout(600_000)
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{home}/index.html")
-        page.locator("input[data-md-component=search-query]").fill("westfall")
+        page.locator("input[data-md-component=search-query]").press_sequentially("westfall")  # it listens to keys
         page.locator(".md-search-result__item a[href*=westfall-young]").first.wait_for(state="attached")
         assert [url for url in asked if not url.startswith(home)] == []
         page.close()

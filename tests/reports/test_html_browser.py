@@ -33,6 +33,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(600_000)
         if quiet:
             page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -345,6 +346,7 @@ def test_phone_width_needs_no_sideways_scrolling(opened: Opened) -> None:
     page = opened(document, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.goto(page.url.split("#")[0] + "#q=q0004")
+    page.locator("#query").wait_for()
     assert page.locator("#query").evaluate("(dialog) => dialog.scrollWidth") <= 390
 
 

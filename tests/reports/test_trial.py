@@ -107,6 +107,7 @@ def test_the_page_on_a_telephone(report: TrialReport, browser: Browser, tmp_path
     (tmp_path / "trial.html").write_text(text)
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
+    page.set_default_timeout(600_000)
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text))
     page.on("request", lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url))

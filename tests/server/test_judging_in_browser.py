@@ -178,6 +178,11 @@ def test_keys_spans_notes_and_undo(browser: Browser, project: Path) -> None:
         assert page.evaluate(ASKED)[:2] != before
         page.keyboard.press("?")
         assert page.locator("#keys").is_visible()
+        page.evaluate(  # as fast as no person: the focus has not left the dialog yet
+            "button = document.activeElement; keys.close();"
+            "button.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }))"
+        )
+        assert page.locator("textarea[name=note]:focus").count() == 1
     lines = [json.loads(line) for line in (project / "labels/people/ana.jsonl").read_text().splitlines()[1:]]
     first = lines[0]
     assert (first["query"], first["document"], first["grade"], first["note"]) == (query, document, 3, "1 note u s c")
@@ -199,6 +204,7 @@ def test_pages_pass_axe_and_fit(browser: Browser, project: Path, scheme: Any, wi
         origin = f"http://127.0.0.1:{port}/"
         context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
         page = context.new_page()
+        page.route("**/events", lambda route: route.fulfill(status=204))  # nothing is replaced while axe looks
         faults = watch(page, origin)
         for name in PAGES:
             page.goto(origin + name)

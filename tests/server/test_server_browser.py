@@ -26,7 +26,7 @@ from karat.server import PAGES
 from server.served import WORK, make_traffic, write_experiments, write_work
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 ATTACKS = (
     "<script>document.title='owned'</script>",
@@ -115,9 +115,14 @@ def address(folder: Path) -> Iterator[str]:
         assert process.wait(600) == 0
 
 
-def _open(browser: Browser, address: str, path: str, said: list[str], **options: object) -> Page:
+def _open(
+    browser: Browser, address: str, path: str, said: list[str], *, is_live: bool = True, **options: object
+) -> Page:
+    """Open a page, and note what it says and asks for elsewhere; one that is not live stays as it is."""
     page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
     page.set_default_timeout(600_000)
+    if not is_live:
+        page.route("**/events", lambda route: route.fulfill(status=204))  # a stream that has ended for good
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
@@ -154,7 +159,7 @@ def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> N
     still: dict[str, object] = {"reduced_motion": "reduce"}  # or axe would look while colours change
     for path in (*(paths[page.name] for page in PAGES), f"/queries/{LONG}", f"/golden/{LONG}", *MORE, "/nothing"):
         said: list[str] = []
-        page = _open(browser, address, path, said, color_scheme="dark", **still, **KINDS["light"])
+        page = _open(browser, address, path, said, is_live=False, color_scheme="dark", **still, **KINDS["light"])
         assert page.title() != "owned"
         assert len(page.content()) < 300_000, path
         page.evaluate(axe.axe_script)
@@ -172,12 +177,9 @@ def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> N
 
 @pytest.mark.slow(10)
 def test_keys_lead_around(browser: Browser, address: str) -> None:
-    """g r goes to the runs, j and Enter open one, j on rankings leads to the next query, and ? shows the keys."""
+    """j and Enter open a run, j on rankings leads to the next query, and ? shows the keys."""
     said: list[str] = []
-    page = _open(browser, address, "/", said, **KINDS["light"])
-    page.keyboard.press("g")
-    page.keyboard.press("r")
-    page.wait_for_url("**/runs")
+    page = _open(browser, address, "/runs", said, **KINDS["light"])
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
     page.keyboard.press("Escape")
@@ -196,6 +198,72 @@ def test_keys_lead_around(browser: Browser, address: str) -> None:
     page.wait_for_url(before)
     page.context.close()
     assert said == []
+
+
+@pytest.mark.slow
+def test_g_leads_to_a_page(browser: Browser, address: str) -> None:
+    """g r goes to the runs; a while after g, r is a letter like others."""
+    page = browser.new_page()
+    page.clock.install(time=0)
+    page.goto(address)
+    page.clock.pause_at(3_600_000)  # or a slow machine would take longer than the while
+    page.keyboard.press("g")
+    page.clock.run_for(1_500)
+    page.keyboard.press("r")
+    page.keyboard.press("g")
+    assert page.url == f"{address}/"
+    page.keyboard.press("r")
+    page.wait_for_url("**/runs")
+    page.close()
+
+
+@pytest.mark.slow
+def test_a_key_after_a_dialog_acts(browser: Browser, address: str) -> None:
+    """A browser moves the focus out of a closed dialog only at the next frame: a key before that is not typed there."""
+    page = _open(browser, address, "/runs", [], **KINDS["light"])
+    for close in ("", "keys.close();", "button.click();"):
+        page.evaluate(
+            f"keys.showModal(); button = document.activeElement; {close}"
+            "button.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true }));"
+        )
+        assert page.locator("[data-row].lit a:focus").count() == bool(close), close  # open, it takes the keys itself
+        page.reload()
+    page.context.close()
+
+
+def _change_runs(route: Route) -> None:
+    """Answer with a page of runs that has a link to the second run above its table, and one more run."""
+    answer = route.fetch()
+    text = answer.text().replace('<p role="status"', '<p><a href="/runs/second">the best</a></p><p role="status"')
+    text = text.replace("<tbody>", '<tbody><tr data-row><th><a href="/runs/newest">newest</a></th></tr>')
+    route.fulfill(response=answer, body=text)
+
+
+@pytest.mark.slow
+def test_a_live_page_keeps_what_people_do(browser: Browser, address: str) -> None:
+    """New content has the focus in the row that was lit, and what was chosen; a change is never lost, only put off."""
+    page = _open(browser, address, "/runs", [], is_live=False, **KINDS["light"])  # only the test says what has changed
+    page.evaluate("light(rows().findIndex((row) => row.dataset.href === '/runs/second'))")
+    chosen = "Object.fromEntries(new FormData(document.getElementById('choose')))"
+    before = page.evaluate(chosen)
+    page.keyboard.press("x")
+    assert page.evaluate(chosen) != before
+    before = page.evaluate(chosen)
+    page.route("**/runs", _change_runs)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("Promise.all([refresh(), refresh()])")
+    assert len(asked) == 2  # the second change came while the first answer was on its way
+    assert page.locator("[data-row]").count() == 3
+    assert page.locator("[data-row].lit[data-href='/runs/second'] a:focus").count() == 1
+    assert page.evaluate(chosen) == before
+    page.unroute("**/runs")
+    page.locator("[data-search]").focus()
+    page.evaluate("refresh()")
+    assert page.locator("[data-row]").count() == 3
+    page.evaluate("document.activeElement.blur()")
+    page.locator("[data-row]").nth(2).wait_for(state="detached")
+    page.context.close()
 
 
 def _wait_for_runs(address: str, count: int) -> None:

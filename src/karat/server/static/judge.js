@@ -103,7 +103,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const target = event.target;
     if (event.key === "Escape" && target.matches("#judge textarea, #judge input")) { target.blur(); return; }
-    if (target.closest("input, select, textarea, dialog, [contenteditable]")) return;
+    if (target.closest("input, select, textarea, dialog[open], [contenteditable]")) return;
     const button = page.querySelector(`#judge [data-answer="${CSS.escape(event.key)}"]`);
     if (button) {
       event.preventDefault();

@@ -2,7 +2,8 @@
 // Keyboard, theme, live updates and pictures as files. Everything can be read, and every link followed, without it.
 
 const main = document.querySelector("main");
-const typing = (target) => target.closest("input, select, textarea, dialog, [contenteditable]") !== null;
+/* A dialog that was just closed has the focus until the next frame, and takes no keys any more. */
+const typing = (target) => target.closest("input, select, textarea, dialog[open], [contenteditable]") !== null;
 
 /* Theme. */
 const themeButton = document.getElementById("theme");
@@ -43,7 +44,7 @@ function choose(row) {
   (second && first.checked ? second : first).checked = true;
 }
 
-let leader = "";
+let leader = "", forgetting = 0;
 function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   const { key } = event;
@@ -53,7 +54,7 @@ function press(event) {
     return;
   }
   const deeds = {
-    g: () => { leader = "g"; setTimeout(() => { leader = ""; }, 1500); },
+    g: () => { leader = "g"; clearTimeout(forgetting); forgetting = setTimeout(() => { leader = ""; }, 1500); },
     j: () => go("next", 1),
     k: () => go("prev", -1),
     x: () => { if (lit >= 0) choose(rows()[lit]); },
@@ -79,30 +80,47 @@ main.addEventListener("change", (event) => {
   if (event.target.matches("form.filters select")) event.target.form.requestSubmit();
 });
 
-/* Live: when something changes, the content of the page is fetched again and put in place, unless it is being used. */
-let waiting = false;
+/* Live: when something changes, the content of the page is fetched again and put in place, as soon as it is not in use. */
+let stale = false, waiting = false, shown = main.innerHTML;
+const isUsed = () => document.hidden || keys.open || typing(document.activeElement ?? document.body);
 async function refresh() {
-  if (waiting || document.hidden || typing(document.activeElement ?? document.body)) return;
+  stale = true;
+  if (waiting || isUsed()) return;
   waiting = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
-    if (fresh && fresh.innerHTML !== main.innerHTML) {
-      const place = scrollY;
-      const focused = document.activeElement?.getAttribute?.("href");
-      main.replaceChildren(...fresh.childNodes);
-      scrollTo(0, place);
-      rows()[lit]?.classList.add("lit");
-      if (focused) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-      decorate();
-      document.dispatchEvent(new Event("karat:fresh"));
+    while (stale && !isUsed()) { // what changes while an answer is on its way may not be in it
+      stale = false;
+      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      if (!answer.ok) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      if (isUsed()) stale = true;
+      else if (fresh && fresh.innerHTML !== shown) replace(fresh);
     }
   } catch {
     return; // the server is gone; the stream connects again by itself
   } finally {
     waiting = false;
   }
+}
+const catchUp = () => { if (stale) refresh(); };
+/** Put fresh content in place; the lit row, what is chosen and the focus stay with what they were about. */
+function replace(fresh) {
+  const link = (row) => row?.querySelector("a")?.getAttribute("href");
+  const place = scrollY, all = rows(), was = link(all[lit]), focused = document.activeElement?.getAttribute("href");
+  const chosen = [...main.querySelectorAll("input[type=radio]:checked")].filter((field) => !field.defaultChecked);
+  shown = fresh.innerHTML;
+  main.replaceChildren(...fresh.childNodes);
+  for (const { name, value } of chosen) {
+    const same = main.querySelector(`input[type=radio][name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`);
+    if (same) same.checked = true;
+  }
+  scrollTo(0, place);
+  if (was) lit = rows().findIndex((row) => link(row) === was);
+  const row = rows()[lit];
+  row?.classList.add("lit");
+  const again = focused && `a[href="${CSS.escape(focused)}"]`;
+  if (again) (row?.querySelector(again) ?? main.querySelector(again))?.focus({ preventScroll: true });
+  decorate();
 }
 /** Show how far work is, without loading the page again. */
 function showProgress({ id, stage, done, total }) {
@@ -119,6 +137,9 @@ if (main.hasAttribute("data-live") && "EventSource" in window) {
   events.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
   events.addEventListener("progress", (event) => { showProgress(JSON.parse(event.data)); });
   addEventListener("pagehide", () => events.close());
+  document.addEventListener("visibilitychange", catchUp);
+  document.addEventListener("focusout", () => { setTimeout(catchUp); });
+  keys.addEventListener("close", catchUp);
 }
 
 /* Pictures as PNG. */
