@@ -190,27 +190,47 @@ def test_a_sample_larger_than_a_part_is_drawn_in_parts() -> None:
     assert means.mean() == pytest.approx(drawn(n, zeros=0.0).mean(), abs=5 * sd / np.sqrt(60))
 
 
-@pytest.mark.parametrize("changed", [1, 40, 3_000, 9_999])
-def test_of_very_many_pairs_of_two_values_the_number_of_each_is_binomial(changed: int) -> None:
+@pytest.mark.parametrize(
+    ("n", "changed"), [(600, 1), (600, 40), (600, 599), (10_000, 1), (10_000, 40), (10_000, 3_000), (10_000, 9_999)]
+)
+def test_of_many_pairs_of_two_values_the_number_of_each_is_binomial(n: int, changed: int) -> None:
     """Drawn by groups, resamples of zeros and ones are distributed exactly as if they were drawn one by one."""
-    means = resampled_means(sample(np.arange(10_000) < changed), rng(3), 20_000)
-    counts = np.rint(means * 10_000)
-    assert np.allclose(counts, means * 10_000)
+    means = resampled_means(sample(np.arange(n) < changed), rng(3), 20_000)
+    counts = np.rint(means * n)
+    assert np.allclose(counts, means * n)
     for share in (0.025, 0.16, 0.5, 0.84, 0.975):
-        exact = stats.binom(10_000, changed / 10_000)
+        exact = stats.binom(n, changed / n)
         low, high = exact.ppf(max(share - 0.006, 0.0)), exact.ppf(min(share + 0.006, 1.0))
         assert low <= np.quantile(counts, share) <= high
 
 
+def test_groups_are_drawn_where_that_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand changes of few sizes are drawn by groups; of as many sizes, and few changes, each pair is drawn."""
+    drawn_pairs: list[int] = []
+
+    def count_indices(generator: np.random.Generator, n: int, shape: tuple[int, int]) -> NDArray[np.int64]:
+        drawn_pairs.append(shape[0] * shape[1])
+        return _indices(generator, n, shape)
+
+    monkeypatch.setattr("karat.stats._bootstrap._indices", count_indices)
+    few_sizes = np.tile([0.0, 0.25, -0.5, 1.0], 250)
+    resampled_means(sample(few_sizes), rng(), 10)
+    assert drawn_pairs == []
+    resampled_means(sample(drawn(1_000)), rng(), 10)
+    resampled_means(sample(few_sizes[:400]), rng(), 10)
+    assert drawn_pairs == [10_000, 4_000]
+
+
 @pytest.mark.parametrize("power", [1, 3])
-def test_of_very_many_pairs_mean_spread_and_skewness_are_those_of_the_bootstrap(power: int) -> None:
+@pytest.mark.parametrize("n", [2_500, 9_000])
+def test_of_many_pairs_mean_spread_and_skewness_are_those_of_the_bootstrap(n: int, power: int) -> None:
     """Drawn by groups, the first three moments of the resampled means are those that theory has, also of long tails."""
-    values = rng(5).exponential(1.0, 9_000) ** power
+    values = rng(5).exponential(1.0, n) ** power
     means = resampled_means(sample(values), rng(), 40_000)
-    error = values.std() / np.sqrt(9_000)
+    error = values.std() / np.sqrt(n)
     assert means.mean() == pytest.approx(values.mean(), abs=5 * error / 200)
     assert means.std() == pytest.approx(error, rel=0.02)
-    assert stats.skew(means) == pytest.approx(stats.skew(values) / np.sqrt(9_000), abs=0.05)
+    assert stats.skew(means) == pytest.approx(stats.skew(values) / np.sqrt(n), abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Pairs are drawn with replacement, whole clusters at a time where there are labels. Memory is bounded, whatever the
 number of pairs. There is no linear algebra, so that results have the same bits on any number of threads. Of more than
-8,192 pairs it is drawn how many come from each group of nearly equal ones, which takes a thousandth of the draws.
+512 pairs it is drawn how many come from each group of equal or nearly equal ones, where that is cheaper: for very many
+pairs it takes a thousandth of the draws.
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14.
 """
@@ -24,9 +25,11 @@ from karat.stats._sample import ROUNDING, Floats, Sample, check_resamples, check
 Method = Literal["percentile", "bca"]
 
 _AT_ONCE = 1 << 16  # indices drawn at once: with the values that they select they fit the cache, below 2 MB
-_MOST_DRAWN = 1 << 13  # pairs; of more, groups are drawn
+_FEW = 1 << 9  # pairs, which are always drawn one by one
 _SINGLE, _GROUPS = 16, 32
 """The greatest and the smallest pairs, which are drawn one by one, and the groups of those between."""
+_DRAWS = 24
+"""Pairs that can be drawn in the time in which it is drawn how many come from a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +96,11 @@ def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> 
     if not pairs.sums.any():
         return np.zeros(resamples)  # nothing changed, as in most checks
     even = bool((pairs.sizes == pairs.sizes[0]).all())
-    if even and pairs.units > _MOST_DRAWN:
-        return _grouped_sums(np.sort(pairs.sums), rng, resamples) / pairs.n
+    if even and pairs.units > _FEW:
+        ordered = np.sort(pairs.sums)
+        begins = _find_groups(ordered)
+        if _DRAWS * len(begins) < pairs.units:
+            return _grouped_sums(ordered, begins, rng, resamples) / pairs.n
     rows, columns = max(1, _AT_ONCE // pairs.units), min(pairs.units, _AT_ONCE)
     sums, sizes = np.zeros(resamples), np.zeros(resamples)
     for start in range(0, resamples, rows):
@@ -108,18 +114,26 @@ def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> 
     return sums / (pairs.n if even else sizes)
 
 
-def _grouped_sums(ordered: Floats, rng: np.random.Generator, resamples: int) -> Floats:
-    """Return the sum of each resample of very many values, which are in order.
+def _find_groups(ordered: Floats) -> NDArray[np.intp]:
+    """Return where groups of equal or nearly equal values begin among values in order.
 
-    How many values come from each group is multinomial. The sum of those has the group's mean and variance, and is
-    normal; it is exact where all values of a group are equal, as those of unchanged queries are.
+    The greatest and the smallest values are groups of their own, and so is a value that many queries have.
     """
     n = len(ordered)
     inner = np.linspace(_SINGLE, n - _SINGLE, _GROUPS + 1).astype(np.int64)
     cuts = ordered[np.concatenate([np.arange(_SINGLE), inner, np.arange(n - _SINGLE, n)])]
     # Moved to where the value changes, so that a value that many queries have is a group of its own.
     begins = np.unique([np.searchsorted(ordered, cuts, "left"), np.searchsorted(ordered, cuts, "right")])
-    begins = begins[begins < n]
+    return begins[begins < n]
+
+
+def _grouped_sums(ordered: Floats, begins: NDArray[np.intp], rng: np.random.Generator, resamples: int) -> Floats:
+    """Return the sum of each resample of very many values, which are in order and in groups.
+
+    How many values come from each group is multinomial. The sum of those has the group's mean and variance, and is
+    normal; it is exact where all values of a group are equal, as those of unchanged queries are.
+    """
+    n = len(ordered)
     sizes = np.diff(begins, append=n)
     means = np.add.reduceat(ordered, begins) / sizes
     away = ordered - np.repeat(means, sizes)
