@@ -111,6 +111,7 @@ def test_a_table_is_the_sequence_of_its_traces() -> None:
     ]
     assert "objects" not in vars(table)
     assert table.by_query["q2"] is table[1]
+    assert table.take({"q3", "q0"})[0] is table[2]  # they are there now, and not made again
     assert "q4" not in table.by_query
     assert [trace.listed for trace in table] == list(list_hits(table))
     assert table[1:] == tuple(table)[1:]

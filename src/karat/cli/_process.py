@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-_LARGE = 12 * 2**20  # bytes; below, it would cost more than it saves
+_LARGE = 4 * 2**20  # bytes; below, it would cost more than it saves
 _kept: list[object] = []
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of glibc's <malloc.h>
 

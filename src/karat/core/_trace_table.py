@@ -53,16 +53,17 @@ class TraceTable(Sequence[Trace]):
 
     def take(self, queries: Set[str]) -> list[Trace]:
         """Return the traces of some queries, without an object for each of the others."""
+        if "objects" in self.__dict__:  # somebody has asked for all of them before
+            return [trace for trace in self.objects if trace.query in queries]
         return self._make([place for place, query in enumerate(self.queries) if query in queries])
 
     def _make(self, places: slice | list[int]) -> list[Trace]:
-        numbers = range(len(self))[places] if isinstance(places, slice) else places
-        timings: list[dict[str, float]] = [{} for _ in numbers]
+        queries = _select(self.queries, places)
+        timings: list[dict[str, float]] = [{} for _ in queries]
         for stage, column in self.timings.items():
             for times, milliseconds in zip(timings, column[places].tolist(), strict=True):
                 times[stage] = milliseconds
-        columns = (self.queries, self.texts, self.hits.lists, self.judged)
-        queries, texts, hits, judged = ([column[number] for number in numbers] for column in columns)
+        texts, hits, judged = (_select(column, places) for column in (self.texts, self.hits.lists, self.judged))
         return list(map(make_trace, queries, texts, hits, timings, repeat(""), judged))
 
     @cached_property
@@ -93,6 +94,10 @@ class TraceTable(Sequence[Trace]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self.objects,)
+
+
+def _select(column: Sequence[Any], places: slice | list[int]) -> Sequence[Any]:
+    return column[places] if isinstance(places, slice) else [column[place] for place in places]
 
 
 class TracesByQuery(Mapping[str, Trace]):

@@ -18,12 +18,12 @@ _READ = 2_000  # documents whose words are counted for that: more would make the
 
 def add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocument:
     """Return the document with the cause of each failure, so far as the run alone shows it, as karat explain does."""
-    from karat.causes import diagnose  # most decisions need none of it
-
     failed = {failure.query for failure in document.failures[:_DIAGNOSED]}
     candidate, project = result.evaluation, result.project
     if not failed or len(project.golden.documents) > _READ or not 0 < len(candidate.traces) <= _ASKED:
         return document
+    from karat.causes import diagnose  # most decisions need none of it
+
     measures = project.config.eval.measures
     run = Run(provenance=candidate.provenance, traces=candidate.traces)
     cut = deepest_cutoff(measures) if measures else None

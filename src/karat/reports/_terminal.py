@@ -108,9 +108,11 @@ def defuse(text: str, *, commands: bool = False) -> str:
     #\u0023[add-mask]pool #\u0023vso[task.setvariable]x
       :\u003astop-commands::y, and a::b
     """
-    if "##" in text or "section_" in text:  # as in few texts, and long ones take long
+    if ("#" in text and "##" in text) or "section_" in text:  # as in few texts, and long ones take long
         text = _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    return text if commands else _COMMAND_LINE.sub(r"\1\\u003a", text)
+    if commands or not ("\n" in text or _COMMAND_LINE.match(text)):
+        return text
+    return _COMMAND_LINE.sub(r"\1\\u003a", text)
 
 
 def show_safely(text: str, *, commands: bool = False, styled: bool = False) -> str:
@@ -123,6 +125,8 @@ def show_safely(text: str, *, commands: bool = False, styled: bool = False) -> s
     a\u001b[2J\u202e::b
     :\u003ac
     """
+    if text.isprintable():  # as JSON on one line is, which may be long
+        return defuse(text, commands=commands)
     parts = _STYLE.split(text) if styled else [text]
     safe = [part if place % 2 else _ACTING.sub(_escape_acting, part) for place, part in enumerate(parts)]
     return defuse("".join(safe), commands=commands)

@@ -55,8 +55,11 @@ class TextSpans(Sequence[str]):
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
-            return [self[number] for number in range(len(self))[place]]
-        text = self._data[self._start[place] : self._end[place]]
+            return list(map(self._decode, self._start[place].tolist(), self._end[place].tolist()))
+        return self._decode(int(self._start[place]), int(self._end[place]))
+
+    def _decode(self, start: int, end: int) -> str:
+        text = self._data[start:end]
         return msgspec.json.decode(b'"%b"' % text, type=str) if b"\\" in text else text.decode()
 
 
