@@ -91,9 +91,9 @@ class Tried:
         runs = [self.probe("small") for _ in range(2)]
         hosts = sorted({host for run in runs for host in run.document["hosts"]})
         cpu = min(run.cpu for run in runs)
-        wanted = f"yes; asks for {len(hosts)} host{'s' * (len(hosts) > 1)}" if hosts else "yes; asks for nobody"
+        wanted = f"yes; contacts {len(hosts)} host{'s' * (len(hosts) > 1)}" if hosts else "yes; contacts no host"
         if hosts:
-            print(f"{self.peer.name} asks for {', '.join(hosts)}", file=sys.stderr)
+            print(f"{self.peer.name} contacts {', '.join(hosts)}", file=sys.stderr)
         return [self.peer.name, version, str(packages), f"{size:,.0f}", f"{cpu:.1f}", wanted]
 
     def describe_scores(self, reference: dict[str, dict[str, float]]) -> list[str]:
