@@ -77,7 +77,7 @@ def test_a_report_by_hand() -> None:
     rates = {rate.name: (rate.count, rate.total) for rate in report.rates}
     assert rates == {
         "nothing found": (2, 7), "error": (1, 8), "asked again": (1, 8), "not useful": (1, 8), "used": (2, 8),
-        "failed": (5, 8), "unknown": (1, 8), "useful, of those validated": (1, 2),
+        "used, by the answer alone": (0, 8), "failed": (5, 8), "unknown": (1, 8), "useful, of those validated": (1, 2),
     }  # fmt: skip
     assert report.latency is not None
     assert (report.latency.n, report.latency.p50, report.rank_read, report.task_outcome) == (3, 20.0, 2, 0.5)
@@ -89,6 +89,44 @@ def test_a_report_by_hand() -> None:
     }
     assert report.oddities == {"before_any_query": 1, "not_shown": 1}
     assert len(report.notes) == 3
+
+
+def test_what_only_the_answer_uses_is_counted_beside_what_people_use(tmp_path: Path) -> None:
+    """An agent that cites something each time looks useful: two of four used queries rest on its own word alone."""
+    path = tmp_path / "live.db"
+    with online.open(path) as log:
+        for number, event in enumerate(("", "", READ_AFTER_SEARCH, VALIDATE_USEFUL)):
+            log.record(f"question {number}", ["a"], session=number, answer="As [a] says.", citations=["a"])
+            if event:
+                log.feedback(event, session=number, document="a")
+        log.record("nobody cites", ["a"], session="last", answer="No idea.")
+    online.ingest(path)
+    report = report_log(path)
+    rates = {rate.name: (rate.count, rate.total) for rate in report.rates}
+    assert (rates["used"], rates["used, by the answer alone"], rates["unknown"]) == ((4, 5), (2, 5), (1, 5))
+    online.export_log(path, tmp_path / "files", format="parquet")
+    assert report_log(tmp_path / "files").rates == report.rates
+
+
+def test_a_report_says_what_is_not_in_it(tmp_path: Path) -> None:
+    """Records that wait in the journal may be failures; whoever reads the rates has to know."""
+    path = tmp_path / "live.db"
+    with online.open(path) as log:
+        log.record("first", ["a"], session="s")
+        online.ingest(path)
+        assert not any("wait" in note or "lost" in note for note in report_log(path).notes)
+        log.record("second", [], session="s")
+        log.record("third", [], session="s")
+    report = report_log(path)
+    assert report.queries == 1
+    assert report.notes[-1] == f"2 records wait in the journal and are not counted here: run karat online ingest {path}"
+    with online.open(path, segment_bytes=8192) as log:
+        log.record("x" * 100_000, [], session="s")
+    online.ingest(path)
+    reason = f"karat online health {path} says how many, and why"
+    assert report_log(path).notes[-1] == f"records were lost and are not counted here: {reason}"
+    online.acknowledge_drops(path, author="me", reason="a test")
+    assert "lost" not in report_log(path).notes[-1]
 
 
 def test_drift_is_what_the_set_does_not_have() -> None:
@@ -109,7 +147,7 @@ def test_a_report_without_queries_says_so() -> None:
     """Nothing is a number then."""
     report = report_sessions([], GOLD)
     assert (report.queries, report.first, report.latency, report.minutes_per_session) == (0, "", None, None)
-    assert [rate.share for rate in report.rates] == [None] * 8
+    assert {rate.share for rate in report.rates} == {None}
     assert "ingest" in report.notes[0]
     assert "There are no queries" in render_online_html(report)
 

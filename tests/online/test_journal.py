@@ -231,6 +231,23 @@ def test_what_cannot_be_written_is_counted_and_not_raised(tmp_path: Path, caplog
     assert journal.dropped == {"too_large": 1, "closed": 1}
 
 
+@pytest.mark.parametrize("room", ["always", "at the end"])
+def test_a_process_that_accepts_nothing_leaves_its_count(tmp_path: Path, room: str) -> None:
+    """A host all of whose records are dropped is the one whose health matters most."""
+    folder, reason = tmp_path / "journal", "too_large" if room == "always" else "disk"
+    if room == "at the end":
+        folder.write_text("in the way")
+    journal = Journal(folder, segment_bytes=2 * HEADER)
+    assert not journal.append(bytes(HEADER if room == "always" else 1))
+    if room == "at the end":
+        folder.unlink()
+    else:
+        assert read_header(min(folder.glob("*.seg")).read_bytes()) == (False, {"too_large": 1}), "before the end"
+    journal.close()
+    headers = [read_header(path.read_bytes()) for path in folder.glob("*.seg")]
+    assert [header.dropped for header in headers if header is not None and header.dropped] == [{reason: 1}]
+
+
 def test_a_full_disk_costs_records_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment that cannot be allocated leaves no file; when there is room again, the count is in its header."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

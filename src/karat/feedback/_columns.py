@@ -29,7 +29,7 @@ from karat.feedback._rows import (
     WORDING,
     make_rows,
 )
-from karat.feedback._traffic import COVERED, VALIDATED, Traffic, name_day
+from karat.feedback._traffic import BY_ANSWER, COVERED, VALIDATED, Traffic, name_day
 from karat.online import TASK_OUTCOME
 
 _DAY = 86_400
@@ -78,6 +78,7 @@ def _add_rates(sums: Traffic, queries: pl.DataFrame, golden: GoldenSet | None, k
         "nothing found": ("is_empty", is_known),
         "error": ("is_error", always),
         "failed": ("failed", always),
+        BY_ANSWER: ("is_used_by_answer", always),
         VALIDATED: ("useful", pl.col("useful") | pl.col("not_useful")),
         **{name: (f"is {name}", always) for name in _OUTCOMES},
     }

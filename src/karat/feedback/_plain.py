@@ -200,5 +200,8 @@ def _find_outcomes(queries: pl.DataFrame) -> pl.DataFrame:
         queries.with_columns(has_hits=has_hits, is_error=is_error, is_cited=is_cited)
         .with_columns(is_empty=(~col("has_hits") & (col("count") == 0) & ~col("is_error")).fill_null(value=False))
         .with_columns(outcome=outcome)
-        .with_columns(failed=~col("outcome").is_in(["used", "unknown"]))
+        .with_columns(
+            failed=~col("outcome").is_in(["used", "unknown"]),
+            is_used_by_answer=(col("outcome") == "used") & ~col("read") & ~col("useful"),
+        )
     )

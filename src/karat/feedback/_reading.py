@@ -25,7 +25,7 @@ from karat.feedback._sampling import (
     refuse_reversed,
 )
 from karat.feedback._sessions import Oddities, Session
-from karat.online import find_files, is_export, read_log
+from karat.online import describe_missing, find_files, is_export, read_log
 from karat.stats import ValueCounts
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ def report_log(
     if is_export(store):
         return _report_files(store, golden, since, until, shown, engine)
     require_local(store, engine)
+    report = _report_store(store, golden, since, until, shown, most, on_session)
+    return structs.replace(report, notes=(*report.notes, *describe_missing(store)))
+
+
+def _report_store(
+    store: str | os.PathLike[str],
+    golden: GoldenSet | None,
+    since: float | None,
+    until: float | None,
+    shown: int,
+    most: int | None,
+    on_session: Callable[[Session], None] | None,
+) -> OnlineReport:
     oddities = Oddities()
     texts = {document.id: document.text for document in golden.documents} if golden else None
     with read_log(store) as log:

@@ -62,6 +62,11 @@ class AskedQuery:
             return "not useful" if self.not_useful else "asked again"
         return "used" if self.read or self.helpful or self.useful else "unknown"
 
+    @property
+    def is_used_by_answer(self) -> bool:
+        """Whether it counts as used by what the answer cites or quotes alone: nobody read or validated anything."""
+        return self.outcome == "used" and not self.read and not self.useful
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:

@@ -18,8 +18,8 @@ from karat.stats import ValueCounts
 from karat.stats.clicks import ShareSums
 from karat.text import folded
 
-VALIDATED = "useful, of those validated"
-RATES = ("nothing found", "error", "asked again", "not useful", "failed", "used", "unknown", VALIDATED)
+BY_ANSWER, VALIDATED = "used, by the answer alone", "useful, of those validated"
+RATES = ("nothing found", "error", "asked again", "not useful", "failed", "used", BY_ANSWER, "unknown", VALIDATED)
 """Each query has one outcome: the first four are those that failed; failed, used and unknown are all queries."""
 
 _DAY = 86_400
@@ -140,6 +140,7 @@ class TrafficCounter:
             "not useful": (outcome == "not useful", True),
             "failed": (asked.is_failure, True),
             "used": (outcome == "used", True),
+            BY_ANSWER: (asked.is_used_by_answer, True),
             "unknown": (outcome == "unknown", True),
             VALIDATED: (bool(asked.useful), validated),
         }

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from karat.online._export_folder import ExportFiles, find_files, is_export
     from karat.online._follow import follow
     from karat.online._forget import forget
-    from karat.online._health import check_health
+    from karat.online._health import check_health, describe_missing
     from karat.online._keeping import check_store, copy_store, migrate_store
     from karat.online._middleware import LogMiddleware
     from karat.online._parquet import HIT_TYPE
@@ -78,6 +78,7 @@ __all__ = [
     "check_store",
     "copy_store",
     "current_trace",
+    "describe_missing",
     "emitting",
     "expire",
     "export_log",
@@ -103,7 +104,7 @@ _HOME = {
     **dict.fromkeys(("ExportFiles", "find_files", "is_export"), "_export_folder"),
     "follow": "_follow",
     "forget": "_forget",
-    "check_health": "_health",
+    **dict.fromkeys(("check_health", "describe_missing"), "_health"),
     **dict.fromkeys(("check_store", "copy_store", "migrate_store"), "_keeping"),
     "LogMiddleware": "_middleware",
     "HIT_TYPE": "_parquet",

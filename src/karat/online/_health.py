@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,11 +57,41 @@ def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
         raise SystemFailed(str(error)) from None
 
 
-def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
+def describe_missing(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return what to say, beside numbers of a store, of records that are not in it: those that wait, and those lost."""
+    paths = find_paths(path)
+    with open_store(paths.store) as store:
+        journal, dropped = _look_at_journal(paths, store)
+        is_lossy = _is_unseen(dropped, store.acknowledgements.counts())
+    waiting, name = journal.waiting, os.fspath(path)
+    notes = []
+    if waiting:
+        wait = (
+            "1 record waits in the journal and is"
+            if waiting == 1
+            else f"{waiting:,} records wait in the journal and are"
+        )
+        notes.append(f"{wait} not counted here: run karat online ingest {name}")
+    if is_lossy:
+        notes.append(f"records were lost and are not counted here: karat online health {name} says how many, and why")
+    return tuple(notes)
+
+
+def _look_at_journal(paths: Paths, store: Store | None) -> tuple[OnlineJournal, dict[str, int]]:
+    """Return what is in the journal, and how many records were dropped for each reason, as it and the store say."""
     journal, drops = _look(paths, {} if store is None else store.positions())
-    dropped = _add_up({**({} if store is None else store.drops()), **drops})
+    return journal, _add_up({**({} if store is None else store.drops()), **drops})
+
+
+def _is_unseen(dropped: Mapping[str, int], acknowledged: Mapping[str, int]) -> bool:
+    """Return whether something was dropped that nobody has acknowledged."""
+    return any(count > acknowledged.get(reason, 0) for reason, count in dropped.items())
+
+
+def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
+    journal, dropped = _look_at_journal(paths, store)
     acknowledged = {} if store is None else store.acknowledgements.counts()
-    unseen = any(count > acknowledged.get(reason, 0) for reason, count in dropped.items())
+    unseen = _is_unseen(dropped, acknowledged)
     removed = dropped.pop(REMOVED, 0)
     damages = tuple(
         OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(moment))

@@ -6,7 +6,6 @@ and after the next sync also the loss of power.
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import logging
 import os
@@ -22,6 +21,7 @@ from os import getpid
 from pathlib import Path
 from zlib import crc32
 
+from karat.online._forks import OPEN
 from karat.online._marks import mark_process
 from karat.online._segment import (
     HEADER,
@@ -39,9 +39,6 @@ from karat.online._segment import (
 SEGMENT_BYTES, LEAST_SEGMENT, SYNC_SECONDS = 4 << 20, 2 * HEADER, 1.0
 _RETRY = 1.0  # seconds between two attempts to make a segment, so that a full disk does not slow the host
 _logger = logging.getLogger("karat.online")
-_open: weakref.WeakSet[Journal] = weakref.WeakSet()
-_held: list[Journal] = []
-"""The journals that wait for a fork to be over."""
 
 
 class Journal:
@@ -65,7 +62,7 @@ class Journal:
         """How many records were dropped in this process, by reason."""
         self._closed = False
         self._begin()
-        _open.add(self)
+        OPEN.add(self)
 
     def _begin(self) -> None:
         """Start with nothing: in a new journal, and in the child of a fork."""
@@ -159,24 +156,30 @@ class Journal:
             first = reason not in self.dropped
             for counts in (self.dropped, self._pending):
                 counts[reason] = counts.get(reason, 0) + records
-            if self._segment is not None and not self._closed:
+            if self._segment is None and not self._closed and reason != "disk":
+                self._begin_segment()  # or nobody would see the count before a record is accepted
+            elif self._segment is not None and not self._closed:
                 self._segment.set_counts(self._pending)
         if first:
             _logger.warning("records of the query log are dropped (%s): %s", reason, error or "see karat online health")
 
     def _rotate(self) -> Segment | None:
         """Go on in a new segment. Return None, and count the record, if there cannot be one now."""
-        now = time.monotonic()
-        error: Exception | None = None
-        segment = self._take_spare()
-        if segment is None and now >= self._retry_at:
-            try:
-                segment = self._make()
-            except (OSError, ValueError, ImportError) as problem:  # no room, no folder, no right, no locks
-                error, self._retry_at = problem, now + _RETRY
+        segment, error = self._begin_segment()
         if segment is None:
             self.drop("disk", error)
-            return None
+        return segment
+
+    def _begin_segment(self) -> tuple[Segment | None, Exception | None]:
+        """Go on in a new segment, which has the counts of what was dropped. Return it, or why there is none."""
+        segment, now = self._take_spare(), time.monotonic()
+        if segment is None and now < self._retry_at:
+            return None, None
+        try:
+            segment = segment or self._make()
+        except (OSError, ValueError, ImportError) as error:  # no room, no folder, no right, no locks
+            self._retry_at = now + _RETRY
+            return None, error
         before, self._segment = self._segment, segment
         if before is not None:
             counts, self._pending = self._pending, {}
@@ -191,7 +194,7 @@ class Journal:
             self._thread.name = "karat-journal"
             with suppress(RuntimeError):  # no threads, or the interpreter ends: syncing is left to the kernel
                 self._thread.start()
-        return segment
+        return segment, None
 
     def _take_spare(self) -> Segment | None:
         """Return the segment that was made ahead, if there is one and nobody has removed it.
@@ -323,6 +326,10 @@ class Journal:
             segment, self._segment = self._segment, None
         with suppress(OSError, ValueError):
             self.sync_retired()
+        with suppress(OSError, ValueError, ImportError):
+            if segment is None and self._pending:  # nothing was accepted: the disk may have room for the count now
+                segment = self._make()
+                segment.set_counts(self._pending)
         with suppress(OSError, ValueError):
             if segment is not None:
                 segment.sync()
@@ -331,7 +338,7 @@ class Journal:
         with suppress(OSError, ValueError):
             if spare is not None:
                 spare.close()
-        _open.discard(self)
+        OPEN.discard(self)
 
     def hold(self) -> None:
         """Wait until no thread writes: a fork is about to happen."""
@@ -371,30 +378,3 @@ def _keep(reference: weakref.ref[Journal], wake: threading.Event) -> None:
         del journal
         wake.wait(max(0.0, due - time.monotonic()))
         wake.clear()
-
-
-def _hold() -> None:
-    journals = sorted(_open, key=id)  # the same order in all threads
-    for journal in journals:
-        journal.hold()
-    _held.extend(journals)
-
-
-def _release() -> None:
-    while _held:
-        _held.pop().release()
-
-
-def _leave() -> None:
-    while _held:
-        _held.pop().leave()
-
-
-def _close() -> None:
-    for journal in list(_open):
-        journal.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_leave)
-atexit.register(_close)
