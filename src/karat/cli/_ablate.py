@@ -18,16 +18,22 @@ from karat.cli._table import emit
     "measures",
     multiple=True,
     metavar="MEASURE",
-    help="Instead of the gated measures; can be repeated.",
+    help="Use this measure instead of the gated ones; can be repeated.",
 )
 @click.option("--policy", metavar="NAME|FILE", help="The policy that names the measures.  [default: the project's]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the tests: the same seed, the same numbers.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="The seed of the tests: the same seed gives the same numbers.",
+)
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(folder: str, as_json: bool, **options: Any) -> None:
     """Turn off each channel and stage of the built-in pipeline of DIR in turn, and test what that changes.
 
-    Every question is embedded once, and each channel is searched once for it. The last lines compare words alone, the
+    karat embeds each question once, and searches each channel once for it. The last lines compare words alone, the
     lexical floor, with the whole pipeline.
 
     Example: karat ablate examples/hotel

@@ -44,9 +44,7 @@ def command() -> None:
 @_RUN
 @_GOLDEN
 @_FILE
-@click.option(
-    "--policy", metavar="NAME|FILE", help="The policy that the run has to pass.  [default: that of karat.toml]"
-)
+@click.option("--policy", metavar="NAME|FILE", help="The policy that the run must pass.  [default: that of karat.toml]")
 @scoring_options
 @click.option(
     "--force",
@@ -62,15 +60,16 @@ def command() -> None:
     show_default=True,
     help="Write karat's baseline, or fit's baseline-metrics.json.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that it suggests.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that karat suggests."
+)
 def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Make RUN, or the newest complete run of the system of a project DIR, the baseline if it passes its own gate.
 
-    Runs of a project with other parameters or of another system than karat.toml has are taken by their files only. The
-    run is checked against the floors of the policy and against the baseline that it replaces. A run that fails is
-    refused unless --force gives a reason to accept it, and so is one that got worse by more than is tolerated, even if
-    that may be chance. If the policy has no floors, floors and must-pass queries are
-    proposed, as TOML to paste; nothing but the baseline is written.
+    If a run has other parameters or another system than karat.toml, name its file. The run is checked against the
+    floors of the policy and against the baseline that it replaces. A run that fails is refused unless you give --force
+    a reason to accept it; so is one that got worse by more than is tolerated, even if that may be chance. If the policy
+    has no floors, karat proposes floors and must-pass queries, as TOML to paste. It writes nothing but the baseline.
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
@@ -220,9 +219,9 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Bring the baseline of the project in DIR to its golden set as it is now, and show what that changes.
+    """Update the baseline of the project in DIR to its current golden set, and show what that changes.
 
-    Stored lists are scored again with the judgments of today. Questions that the set no longer has are dropped; new
+    karat scores the stored lists again with today's judgments. It drops questions that are no longer in the set. New
     ones have no scores until the next update, unless --from names a run that was asked them.
 
     Example: karat baseline rebase examples/hotel --dry-run

@@ -23,23 +23,29 @@ if TYPE_CHECKING:
 @click.option(
     "--system",
     metavar="MODULE:NAME",
-    help="Your own retriever, instead of that of karat.toml; pipeline is the built-in one.",
+    help="Use your own retriever instead of the one in karat.toml; pipeline is the built-in one.",
 )
 @gate_options
-@click.option("-o", "--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
-@click.option("--reports", metavar="DIR", help="Where the reports go.  [default: DIR/reports]")
-@click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
+@click.option("-o", "--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
+@click.option("--reports", metavar="DIR", help="Where to write the reports.  [default: DIR/reports]")
+@click.option(
+    "--no-report", is_flag=True, help="Write no reports; otherwise Markdown, HTML, and JSON for karat report."
+)
 @naming_options
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same code, instead of asking anew.")
+@click.option(
+    "--resume", is_flag=True, help="Continue an interrupted run of the same code, instead of asking everything again."
+)
 @scoring_options
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, and what the golden set lacks.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: the decision, and the findings about the golden set."
+)
 @click.pass_context
 def command(context: click.Context, /, folder: str, **options: Any) -> None:
     """Check the golden set of DIR, ask its system every question, score the answers and decide by the gate.
 
-    Does what karat golden check, karat eval, karat gate and karat report do. An error in the golden set ends it with
-    exit code 2, a failed gate with 1, a system that cannot be asked with 3.
+    Does what karat golden check, karat eval, karat gate and karat report do, in one command. The exit code is 2 for an
+    error in the golden set, 1 for a failed gate, and 3 for a system that cannot be asked.
 
     Example: karat check examples/hotel
     """

@@ -18,9 +18,9 @@ from karat.cli._table import emit
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option(
-    "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Compare by a field, too."
+    "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Also compare by this field."
 )
-@click.option("--per-query", is_flag=True, help="Show every query, those that changed most first.")
+@click.option("--per-query", is_flag=True, help="Show every query, starting with those that changed most.")
 @click.option(
     "--bounds",
     is_flag=True,
@@ -34,16 +34,16 @@ from karat.cli._table import emit
     type=click.Choice(["westfall-young", "holm", "bonferroni", "bh", "none"]),
     default="westfall-young",
     show_default=True,
-    help="How p is corrected for the number of tests; bh is Benjamini and Hochberg's.",
+    help="How to correct p for the number of tests; bh is Benjamini and Hochberg's.",
 )
 @scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options: Any) -> None:
-    """Compare runs that karat eval wrote, or any answers that it reads, or baseline files; RUN_A is the baseline.
+    """Compare runs of karat eval, any answers that karat reads, or baseline files; RUN_A is the baseline.
 
-    Two runs are shown with every measure, its interval and tests, the queries that lost and won most, how far the lists
-    differ, and what the systems differ in. More runs give a matrix of differences for each measure.
+    For two runs, karat shows every measure with its interval and tests, the queries that lost and won most, how far the
+    lists differ, and how the systems differ. More runs give a matrix of differences for each measure.
 
     Example: karat compare examples/hotel/baseline.json examples/hotel/runs/new.jsonl -m nDCG@10 --by category
     """

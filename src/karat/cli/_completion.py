@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 def command(context: click.Context, /, shell: str) -> None:
     """Print the lines that let SHELL complete the command line of karat: bash, zsh or fish.
 
-    Verbs, options, their choices, measures and files are completed. For bash put this into ~/.bashrc:
+    This completes verbs, options, their choices, measures and files. For bash, put this into ~/.bashrc:
     eval "$(karat completion bash)"
 
     Example: karat completion bash

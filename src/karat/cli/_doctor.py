@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, /, folder: str, as_json: bool) -> None:
-    """See what is installed, what is missing for what, and where files lie: caches, configuration and project DIR.
+    """Show what is installed, what is missing, and where files are: caches, configuration and project DIR.
 
-    Nothing is asked over the network, and nothing is written. The exit code is 3 if something that karat or the
-    project needs is missing.
+    karat uses no network and writes nothing. The exit code is 3 if something that karat or the project needs is
+    missing.
 
     Example: karat doctor examples/hotel
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @click.group("engine")
 def command() -> None:
-    """See where work can run: in this process, or on a Spark cluster.
+    """Check where work can run: in this process, or on a Spark cluster.
 
     Example: karat engine doctor
     """
@@ -31,7 +31,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def doctor(context: click.Context, /, engine: str, as_json: bool) -> None:
-    """See whether an engine can work: Java, packages, addresses, and what the workers have.
+    """Check whether an engine can work: Java, packages, addresses, and what the workers have.
 
     A cluster is asked to run a small task. The exit code is 3 if something that the engine needs is missing.
 

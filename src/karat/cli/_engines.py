@@ -10,5 +10,5 @@ engine_option = click.option(
     metavar="ADDRESS",
     default="local",
     show_default=True,
-    help="Where an exported folder is read: local is this process; or the address of a Spark cluster.",
+    help="Where to read an exported folder: local is this process; or the address of a Spark cluster.",
 )

@@ -33,7 +33,7 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 @click.option(
     "--system",
     metavar="MODULE:NAME",
-    help="Your own retriever, or pipeline for the built-in one, instead of that of karat.toml.",
+    help="Use your own retriever instead of the one in karat.toml, or pipeline for the built-in one.",
 )
 @click.option(
     "--tenant", metavar="ID", help="Passed to your retriever as company_id; a hit of another tenant is an error."
@@ -51,20 +51,22 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
     type=float,
     default=1.0,
     show_default=True,
-    help="With --repeat: the value from which on a query has succeeded.",
+    help="With --repeat: the lowest value that counts as success.",
 )
 @scoring_options
-@click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
+@click.option(
+    "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by this field."
+)
 @click.option("-o", "--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
-@click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
+@click.option("--per-query", is_flag=True, help="Also show the values of every query.")
 @click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of karat score --json.")
 def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
 
-    Without --system the built-in pipeline indexes the documents of the set and answers. The run is saved as it grows,
-    and an interrupted run is continued by the same command, as long as the code of the system is the same.
+    Without --system, the built-in pipeline indexes the documents of the set and answers. karat saves the run as it
+    grows. If it is interrupted, repeat the command to continue it, as long as the code of the system is the same.
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """

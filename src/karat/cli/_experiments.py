@@ -15,7 +15,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group("experiments", cls=FolderlessGroup, instead="karat experiments list --log {}")
 def command() -> None:
-    """Read experiments.json, to which karat sweep adds what it tried; files in the format fit are read too.
+    """Read experiments.json, to which karat sweep adds what it tried, or a file in fit's format.
 
     Example: karat experiments list
     """
@@ -66,7 +66,7 @@ def show(id_: str, log: str, as_json: bool) -> None:
 @_LOG
 @_JSON
 def diff(first: str, second: str, log: str, as_json: bool) -> None:
-    """Compare two experiments: in which keys of the configuration they differ, and in which results.
+    """Compare two experiments: the keys of the configuration and the results in which they differ.
 
     Example: karat experiments diff exp-001 exp-002
     """

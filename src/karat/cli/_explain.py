@@ -17,23 +17,23 @@ from karat.cli._table import emit
 @click.command("explain")
 @click.argument("run", metavar="RUN|DIR")
 @click.argument("named", metavar="[QUERY]", required=False)
-@click.option("--query", metavar="ID", help="Explain one query: where each relevant document stands, and why.")
-@click.option("--against", metavar="RUN", help="Explain what became worse than in another run, and which stage did it.")
+@click.option("--query", metavar="ID", help="Explain one query: where each relevant document is, and why.")
+@click.option("--against", metavar="RUN", help="Explain what got worse than in another run, and which stage caused it.")
 @click.option(
-    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that the run is in]"
 )
 @click.option("--system", metavar="MODULE:NAME", help="The retriever that made the run, if it is your own.")
 @parameter_option
 @click.option("--no-ask", is_flag=True, help="Only read the run; do not ask the system again.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, named: str | None, no_ask: bool, as_json: bool, **options: Any) -> None:
-    """Explain why the queries of RUN lost relevant documents, grouped by cause: the first line says what to fix.
+    """Explain why the queries of RUN lost relevant documents, grouped by cause; the first line says what to fix.
 
-    RUN is a file, or the label, title or commit of a run of the project in the current folder; of a project DIR it is
-    the newest complete run. The system that made it is asked again with one thing changed, such as ten times as many
-    hits, one channel alone, or the paraphrases of a query.
+    RUN is a file, or the label, title or commit of a run of the project in the current folder. For a project DIR, karat
+    takes its newest complete run. karat asks the system that made the run again with one thing changed, such as ten
+    times as many hits, one channel alone, or the paraphrases of a query.
 
-    QUERY is the id of one query, as --query says it.
+    QUERY is the id of one query, the same as --query.
 
     Example: karat explain examples/hotel --query q002
     """

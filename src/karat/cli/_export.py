@@ -20,9 +20,15 @@ _OUTCOMES = ("created", "updated", "unchanged")
 
 @click.command("export")
 @click.argument("files", metavar="RUN|EXPERIMENTS_JSON...", nargs=-1, required=True)
-@click.option("--mlflow", "uri", required=True, metavar="URI", help="Where to: sqlite:///FILE, a folder, or a server.")
 @click.option(
-    "--experiment", default="karat", show_default=True, metavar="NAME", help="MLflow's experiment; made if missing."
+    "--mlflow", "uri", required=True, metavar="URI", help="The destination: sqlite:///FILE, a folder, or a server."
+)
+@click.option(
+    "--experiment",
+    default="karat",
+    show_default=True,
+    metavar="NAME",
+    help="The MLflow experiment; created if it is missing.",
 )
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
@@ -32,9 +38,9 @@ _OUTCOMES = ("created", "updated", "unchanged")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the ids that MLflow gave.")
 def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
-    """Write each run, and each entry of a log of experiments, to MLflow as one run of its own.
+    """Write each run, and each entry of a log of experiments, to MLflow as a run.
 
-    What was exported before is updated, or left alone. karat talks only to the URI, and MLflow's telemetry is off.
+    What was exported before is updated or left alone. karat contacts only the URI, and MLflow's telemetry is off.
 
     Example: karat export --mlflow sqlite:///mlflow.db examples/hotel/runs/new.jsonl examples/hotel/experiments.json
     """

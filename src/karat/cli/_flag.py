@@ -19,7 +19,7 @@ _FIELDS = ("percent", "variants", "overrides", "enabled", "shadow_percent", "sal
 
 @click.group("flag")
 def command() -> None:
-    """The flags that say which sessions get a feature. Hosts see a change within a second.
+    """Flags decide which sessions get a feature. Hosts see a change within a second.
 
     Example: karat flag list
     """
@@ -53,7 +53,13 @@ def list_(store: str, as_json: bool) -> None:
 @click.option("--salt", help="What deals the sessions.  [default: the key]")
 @click.option("--reason", required=True, help="Why, for the history.")
 @click.option("--author", help="Who, for the history.  [default: the user of this machine]")
-@click.option("--expect", "expected", type=click.IntRange(min=0), metavar="VERSION", help="Only from this version.")
+@click.option(
+    "--expect",
+    "expected",
+    type=click.IntRange(min=0),
+    metavar="VERSION",
+    help="Change the flag only if this is still its version.",
+)
 @_STORE
 @_JSON
 def set_(
@@ -68,9 +74,9 @@ def set_(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Change the flag KEY. What is not named stays as it is; a new flag begins with 0 %.
+    """Change the flag KEY. What you do not name stays as it is; a new flag begins with 0 %.
 
-    All variants, or all overrides, replace those before. Every change is in the history.
+    Variants, and overrides, replace all earlier ones. Every change is in the history.
 
     Example: karat flag set rerank --percent 5 --reason "canary of the new reranker"
     """

@@ -24,7 +24,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
     type=float,
     default=60,
     show_default=True,
-    help="For rrf: the larger, the less the first ranks stand out.",
+    help="For rrf: a larger value makes the first ranks stand out less.",
 )
 @click.option(
     "--weights",
@@ -41,10 +41,10 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 @click.option(
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents to keep per query."
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print only what was done, as JSON; needs --output.")
 def command(runs: tuple[str, ...], **options: Any) -> None:
-    """Fuse two or more RUNs into one, and write it in TREC's format, with the method as its tag.
+    """Fuse two or more RUNs into one, and write it in TREC format, with the method as its tag.
 
     Runs are in any format that 'karat score' reads; - is standard input. A folder stands for all runs in it, and a
     project for its folder of runs. rrf adds 1 / (k + rank), isr 1 / rank^2 times

@@ -17,7 +17,7 @@ from karat.core import UsageError
 @click.option("--documents", required=True, metavar="PATH", help="The new documents: a folder of files, or JSONL.")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAME[=WEIGHT]",
-    help="What changes, and how much it counts; can be repeated.  [default: R@5=1 and ContextRecall=1]",
+    help="A measure, and how much its change counts; can be repeated.  [default: R@5=1 and ContextRecall=1]",
 )  # fmt: skip
 @click.option("--novelty", "novelty_weight", type=float, default=0.0, show_default=True, help="The weight of novelty.")
 @click.option(
@@ -30,8 +30,8 @@ from karat.core import UsageError
 def command(folder: str, as_json: bool, as_markdown: bool, **options: Any) -> None:
     """Rank new documents by what each would add to the built-in pipeline of DIR, and rate all of them together.
 
-    The gain is the weighted mean of the changes of measures, plus the novelty by its weight, as if the project were
-    evaluated without and with a document; what is there already is not embedded again.
+    The gain is the weighted mean of the changes of measures, plus the weighted novelty, as if you evaluated the project
+    without and with a document. Existing documents are not embedded again.
 
     Example: karat gain examples/hotel --documents new/
     """

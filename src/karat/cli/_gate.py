@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 )
 @scoring_options
 @click.option(
-    "--trial", metavar="FEATURE", help="The trial on live traffic that says sequential_test, for agent-graduation."
+    "--trial", metavar="FEATURE", help="For agent-graduation: the trial on live traffic that provides sequential_test."
 )
 @click.option("--store", metavar="FILE", default="karat.db", show_default=True, help="The store of the trial.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
 def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     """Decide on RUN, a file that karat eval wrote, by the rules of a policy and against a baseline.
 
-    Of a project DIR it is the newest complete run.
+    For a project DIR, karat takes its newest complete run.
 
-    Exits with 0 for pass, 1 for fail, 3 if too many queries failed, and for inconclusive with 0 or 4, as the policy
-    says. Policies with a name: default, threshold, fit, beluga, agent, agent-memory, agent-graduation, rig, blocks,
+    The exit code is 0 for pass, 1 for fail, 3 if too many queries failed, and for inconclusive 0 or 4, as the policy
+    says. Named policies: default, threshold, fit, beluga, agent, agent-memory, agent-graduation, rig, blocks,
     blocks-acceptance; karat gate --show-policy NAME prints the rules of one.
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold

@@ -23,11 +23,13 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 @click.command("check", short_help="Show what is wrong with a golden set, and what it can decide.")
 @click.argument("path", metavar="[SET]", required=False)
 @click.option(
-    "--profile", type=click.Choice(["small", "agent", "structured"]), help="Purpose that decides on size and coverage."
+    "--profile",
+    type=click.Choice(["small", "agent", "structured"]),
+    help="Purpose of the set, which decides its size and coverage.",
 )
-@click.option("--format", "format", metavar="FORMAT", help="Format of SET, when it should not be recognised.")
+@click.option("--format", "format", metavar="FORMAT", help="Format of SET, if karat should not guess it.")
 @click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
-@click.option("--index", metavar="FILE", help="Ids that the index under test holds: one per line, or JSONL with id.")
+@click.option("--index", metavar="FILE", help="Ids in the index under test: one per line, or JSONL with id.")
 @click.option("--chunks", metavar="FILE", help="JSONL of the chunks that the index was built from, with id and text.")
 @click.option("--languages", metavar="LIST", help="Languages that texts may have, such as en,de; others are reported.")
 @click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; can be repeated.")
@@ -38,14 +40,14 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, /, path: str | None, **options: Any) -> None:
-    """Check the golden set SET: errors, warnings with their fix, and what the set can decide.
+    """Check the golden set SET: errors, warnings with a fix, and what the set can decide.
 
-    SET may be a project: then it is the set that karat.toml names, with its documents and its profile, as karat check
-    reads it.
+    SET may be a project, which stands for the set that karat.toml names, with its documents and its profile, as karat
+    check reads it.
 
     The ceiling is the best mean that any ranking can reach, for each gated measure: those of the set and of --gate, or
     else R@5, P@5, RR@10 and nDCG@5. The resolution is the smallest drop that the set can tell from chance. The exit
-    code is 0, or 2 when there is an error.
+    code is 0, or 2 if there is an error.
 
     Example: karat golden check examples/hotel --profile small --ignore one-annotator
     """

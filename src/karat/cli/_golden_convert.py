@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @click.argument("source")
 @click.argument("destination")
 @click.option("--to", "to", default="karat", show_default=True, metavar="FORMAT", help="Format to write.")
-@click.option("--from", "from_", metavar="FORMAT", help="Format of SOURCE, when it should not be recognised.")
+@click.option("--from", "from_", metavar="FORMAT", help="Format of SOURCE, if karat should not guess it.")
 @click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(source: str, destination: str, to: str, from_: str | None, documents: str | None, as_json: bool) -> None:
     """Read the golden set SOURCE, or that of a project, and write it to DESTINATION, which must not exist yet.
 
-    Formats: karat, fit, beluga, agent, rig, blocks, beir, trec, ragas, deepeval, chroma; and, only read, attack and
-    smart. Standard error shows what reading noticed, and what the new format cannot hold.
+    Formats: karat, fit, beluga, agent, rig, blocks, beir, trec, ragas, deepeval and chroma; attack and smart can only
+    be read. Standard error lists what karat noticed when reading, and what the new format cannot hold.
 
     Example: karat golden convert examples/hotel hotel-beir --to beir
     """

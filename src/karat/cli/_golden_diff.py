@@ -23,7 +23,7 @@ _MEANING = {
 @click.command("diff", short_help="Show what changed between two golden sets.")
 @click.argument("before")
 @click.argument("after")
-@click.option("--format", metavar="FORMAT", help="Format of both, when it should not be recognised.")
+@click.option("--format", metavar="FORMAT", help="Format of both, if karat should not guess it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every change.")
 def command(before: str, after: str, format: str | None, as_json: bool) -> None:
     """Show added, removed and changed queries, documents and judgments, and which version bump that is.

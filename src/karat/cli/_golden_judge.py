@@ -19,23 +19,23 @@ from karat.cli._table import emit
     "folder",
     default=".",
     metavar="DIR",
-    help="The project, whose [judges] are asked.  [default: the current folder]",
+    help="The project whose [judges] to ask.  [default: the current folder]",
 )
 @click.option(
     "--by",
     default="model",
     show_default=True,
     metavar="WHO",
-    help="Who grades: model; overlap, which compares words; or a function of yours, as package.module:name.",
+    help="Who grades: model; overlap, which compares words; or your own function, as package.module:name.",
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
-@click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, completely or not at all.")
+@click.option("--no-cache", is_flag=True, help="Ask everything again, and keep no reply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(pool: str, folder: str, by: str, output: str, no_cache: bool, as_json: bool) -> None:
     """Grade the pairs of POOL, a file of 'karat golden pool', from 0 to 3, and write them to another file.
 
-    Rows that people have graded stay as they are. What a machine grades has the source bootstrapped and the name of the
-    judge, and 'karat golden merge' takes it: where a person judges the same pair, the person's grade counts.
+    Rows that people have graded stay as they are. Grades by a machine have the source bootstrapped and the name of the
+    judge. 'karat golden merge' takes them; if a person judges the same pair, the person's grade counts.
 
     Example: karat golden judge to-judge.jsonl --golden examples/hotel --by overlap -o graded.jsonl
     """

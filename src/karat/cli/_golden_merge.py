@@ -19,21 +19,21 @@ _SHOWN = 10
 @click.command("merge", short_help="Take judged pools into a golden set, and report agreement.")
 @click.argument("set_", metavar="SET")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", metavar="DIR", help="Write the merged set here; without it only the report is made.")
+@click.option("-o", "--output", metavar="DIR", help="Write the merged set here; without it, only report.")
 @click.option("--in-place", is_flag=True, help="Write the judgments into SET itself, which has karat's own format.")
-@click.option("--annotator", default="", metavar="NAME", help="Who judged, where a row does not say.")
-@click.option("--date", default="", metavar="DATE", help="When, where a row does not say.")
+@click.option("--annotator", default="", metavar="NAME", help="Who judged, if a row does not say.")
+@click.option("--date", default="", metavar="DATE", help="When, if a row does not say.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(
     set_: str, files: tuple[str, ...], output: str | None, in_place: bool, annotator: str, date: str, as_json: bool
 ) -> None:
     """Add the judgments in FILEs (from 'karat golden pool', with grades filled in) to SET, or to that of a project.
 
-    Rows without a grade are skipped. A folder among the FILEs is a candidate of 'karat harvest': its queries come into
-    the set, with their judgments, if a person has judged a document of theirs, or has set "answerable": false; and the
-    paraphrases in its paraphrases.jsonl if a person has set "accepted": true.
+    Rows without a grade are skipped. A folder among the FILEs is a candidate of 'karat harvest'. A query of it comes
+    into the set, with its judgments, if a person has judged one of its documents, or has set "answerable": false. A
+    paraphrase in its paraphrases.jsonl comes into the set if a person has set "accepted": true.
 
-    Where several annotators judged the same pairs, their agreement is reported: Cohen's kappa with quadratic weights,
+    If several annotators judged the same pairs, karat reports their agreement: Cohen's kappa with quadratic weights,
     and Krippendorff's alpha.
 
     Example: karat golden merge examples/hotel ana.jsonl --annotator ana -o merged

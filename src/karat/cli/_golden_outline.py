@@ -17,16 +17,16 @@ _WIDTH = 60
 
 @click.command("outline", short_help="Show the sections and blocks of a document, with their bytes.")
 @click.argument("document", metavar="DOC")
-@click.option("--id", "name", metavar="ID", help="Where DOC is a golden set or a project: the document to show.")
+@click.option("--id", "name", metavar="ID", help="The document to show, if DOC is a golden set or a project.")
 @click.option("--blocks/--no-blocks", default=True, show_default=True, help="Show the blocks, or only the sections.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(document: str, name: str | None, blocks: bool, as_json: bool) -> None:
     """Show the sections and blocks of DOC: Markdown, plain text or JSON in UTF-8; - is standard input.
 
-    DOC may also be a golden set or a project, of which --id names a document.
+    DOC may also be a golden set or a project; --id then names the document.
 
-    The bytes count in the canonical form of the text, which is what a golden set freezes; the output says whether DOC
-    has this form already. A section's bytes begin after its heading and include the sections below it.
+    Bytes count in the canonical form of the text, which is what a golden set freezes; the output says whether DOC
+    already has this form. A section's bytes begin after its heading and include the sections below it.
 
     Example: karat golden outline README.md --no-blocks
     """

@@ -33,29 +33,31 @@ _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 )
 @click.option("--depth", type=click.IntRange(min=1), help="Ranks of each run to pool.  [default: 20]")
 @click.option(
-    "--all", "everything", is_flag=True, help="Also list the pairs that are judged already, after the others."
+    "--all", "everything", is_flag=True, help="Also list the pairs that are already judged, after the others."
 )
 @click.option(
-    "--decide", is_flag=True, help="Of two RUNs: list first what tells which is better, and how sure that is so far."
+    "--decide",
+    is_flag=True,
+    help="For two RUNs: list the pairs that decide which is better, and show how sure that is so far.",
 )
 @click.option("-m", "--measure", metavar="MEASURE", help="With --decide: DCG, nDCG, P, R or RBP.  [default: DCG@10]")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N pairs, such as one batch.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N pairs, for instance one batch.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print only counts, as JSON; needs --output.")
 def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
-    """Write a file of the pairs of query and document that the RUNs have in their first ranks and nobody judged.
+    """List the pairs of query and document that the RUNs have in their first ranks and nobody has judged.
 
     A RUN is a file in any format that karat score reads, a baseline file, a folder of such files, a project, which
-    stands for the folder of its runs, or the label, title or commit of a run of the project. Without --golden the set
-    is that of the project that the first RUN is in, or of the current folder.
+    stands for the folder of its runs, or the label, title or commit of a run of the project. Without --golden, karat
+    uses the set of the project that the first RUN is in, or of the current folder.
 
     The file has one JSON record per line, with the texts to read. Annotators fill in "grade", and 'karat golden merge'
-    takes the file back. The best ranks of all queries come first, so that whoever stops early has judged the top of
-    each. Ranks and systems are not shown, because they sway the judge.
+    takes the file back. The best ranks of all queries come first, so that an annotator who stops early has judged the
+    top of each query. Ranks and systems are not shown, because they sway the judge.
 
-    With --decide the pairs that two RUNs rank differently come first, those whose grade would move the difference most;
-    what both rank alike is left out. After each batch that was merged, the same command says how sure it is by now
-    which one is better.
+    With --decide, karat lists the pairs that two RUNs rank differently, starting with those whose grade would move the
+    difference most, and leaves out what both rank alike. Repeat the command after you merge a batch: it shows how sure
+    it is by now which run is better.
 
     Example: karat golden pool bm25.txt dense.txt --golden examples/hotel --depth 20 -o to-judge.jsonl
     """

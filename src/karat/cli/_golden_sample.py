@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(set_: str, destination: str, n: int, stratify: str | None, seed: int, to: str, as_json: bool) -> None:
     """Draw N queries of SET with their judgments, and write them with all documents to DESTINATION.
 
-    SET may be a project: then it is the set that karat.toml names.
+    SET may be a project, which stands for the set that karat.toml names.
 
     Example: karat golden sample examples/hotel hotel-50 --stratify category --n 50 --seed 1
     """

@@ -15,12 +15,16 @@ from karat.core import count_things
 @click.command("synth", short_help="Make a golden set from documents, or one with hidden facts.")
 @click.argument("paths", nargs=-1, required=True, metavar="[DOCUMENTS] DESTINATION")
 @click.option("--per-document", type=click.IntRange(min=1), default=3, show_default=True, help="Queries per document.")
-@click.option("--needles", type=click.IntRange(min=1), help="Instead: hide so many facts in made-up logs.")
-@click.option("--logs", type=click.IntRange(min=1), default=8, show_default=True, help="With --needles: logs.")
+@click.option("--needles", type=click.IntRange(min=1), help="Instead, hide this many facts in made-up logs.")
 @click.option(
-    "--lines", type=click.IntRange(min=1), default=200, show_default=True, help="With --needles: lines a log."
+    "--logs", type=click.IntRange(min=1), default=8, show_default=True, help="With --needles: the number of logs."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="With --needles: the same seed, the same bytes.")
+@click.option(
+    "--lines", type=click.IntRange(min=1), default=200, show_default=True, help="With --needles: lines per log."
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="With --needles: the same seed gives the same bytes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was made as JSON.")
 def command(
     paths: tuple[str, ...],
@@ -33,8 +37,8 @@ def command(
 ) -> None:
     """Make queries from DOCUMENTS (a folder of .md, .txt and .json files, or a JSONL file), and write to DESTINATION.
 
-    The queries are sentences of the documents, each with its document as the only relevant one: enough to try a
-    pipeline with, and easy for every lexical retriever. With --needles no documents are read.
+    The queries are sentences of the documents, each with its document as the only relevant one. They are enough to try
+    a pipeline, but easy for every lexical retriever. With --needles, no documents are read.
 
     Example: karat golden synth docs starter --per-document 2
     """

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @click.command("tag", short_help="Propose the next version and git tag of a golden set.")
 @click.argument("set_", metavar="SET")
-@click.option("--since", metavar="PATH", help="The last release; without it the newest tag golden-dataset-v* in git.")
+@click.option("--since", metavar="PATH", help="The last release; by default the newest tag golden-dataset-v* in git.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(set_: str, since: str | None, as_json: bool) -> None:
     """Compare SET with its last release and propose a tag such as golden-dataset-v1.2.0.
 
-    SET may be a project. Nothing is changed: the commands that would tag the set are shown.
+    SET may be a project. karat changes nothing; it shows the commands that would tag the set.
 
     Example: karat golden tag examples/hotel
     """

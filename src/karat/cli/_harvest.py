@@ -19,8 +19,12 @@ _COUNT = click.IntRange(min=1)
 
 @click.command("harvest")
 @click.argument("store", metavar="[STORE]", default="karat.db")
-@click.option("--golden", "set_", metavar="SET", help="Golden set or project whose queries are left out, for texts.")
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option(
+    "--golden", "set_", metavar="SET", help="Golden set or project whose queries to leave out, and whose texts to use."
+)
+@click.option(
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
+)
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option("--size", type=_COUNT, default=200, show_default=True, help="Queries to take, failures first.")
 @click.option(
@@ -34,20 +38,20 @@ _COUNT = click.IntRange(min=1)
 @click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
 @engine_option
 @click.option("-o", "--output", metavar="DIR", help="Write the candidate to this new folder.")
-@click.option("--record", is_flag=True, help="Record grades of behaviour in STORE, and which queries SET has.")
+@click.option("--record", is_flag=True, help="Record the grades from behaviour in STORE, and which queries SET has.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(
     store: str, set_: str | None, address: str, output: str | None, record: bool, as_json: bool, **options: Any
 ) -> None:
-    """Make a golden-set candidate from the log in STORE: queries that people asked, and what they did then.
+    """Make a golden-set candidate from the log in STORE: queries that people asked, and what they then did.
 
-    Queries that fail come first: nothing found, asked again, not useful. Grades are from behaviour, with their
-    intervals in behaviour.jsonl. A person fills in to-judge.jsonl, the pool of the most diverse queries, and
-    'karat golden merge' takes both; what nobody has looked at stays out of the set. paraphrases.jsonl has other
-    wordings of queries of SET, which 'karat golden merge' takes where a person has set "accepted": true.
+    Queries that fail come first: nothing found, asked again, not useful. Grades come from behaviour, with their
+    intervals in behaviour.jsonl. A person fills in to-judge.jsonl, the pool of the most diverse queries, and 'karat
+    golden merge' takes both; what nobody has looked at stays out of the set. paraphrases.jsonl has other wordings of
+    queries of SET, which 'karat golden merge' takes if a person has set "accepted": true.
 
-    STORE may be a folder that 'karat online export --format parquet' wrote. All of its sessions are looked at, in a
-    bounded amount of memory, in this process or by --engine.
+    STORE may be a folder that 'karat online export --format parquet' wrote. karat then looks at all of its sessions, in
+    a bounded amount of memory, in this process or by --engine.
 
     Example: karat harvest karat.db --golden examples/hotel --since 14d -o candidate
     """

@@ -25,23 +25,23 @@ _CI = ("github", "gitlab", "both", "none")
 @click.command("init")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
-    "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries are from them."
+    "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries come from them."
 )
 @click.option("--system", metavar="MODULE:NAME", help="Your retriever.  [default: the built-in pipeline]")
-@click.option("--ci", type=click.Choice(_CI), help="Whose workflow to write.  [default: github]")
+@click.option("--ci", type=click.Choice(_CI), help="The CI to write a workflow for.  [default: github]")
 @click.option(
     "--on-inconclusive",
     type=click.Choice(_UNSURE),
-    help="What the gate does if the queries are too few to tell: pass with a warning, or fail.  [default: pass]",
+    help="What the gate does if there are too few queries to tell: pass with a warning, or fail.  [default: pass]",
 )
 @click.option("--karat", metavar="SPEC", help="What CI installs: a version, requirement, wheel or git+https://...")
-@click.option("--yes", is_flag=True, help="Ask nothing; take the defaults for what is not given.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: what became of each file. Asks nothing.")
+@click.option("--yes", is_flag=True, help="Ask nothing; use the defaults for options that you do not give.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what happened to each file. Asks nothing.")
 def command(folder: str, **options: Any) -> None:
     """Write karat.toml, a starter golden set and a CI workflow into DIR, and print what comes next.
 
-    Asks at most four questions, for what the options leave open. An existing file is never changed: what would have
-    been written is shown as a diff. Only .gitignore gets the lines that it lacks.
+    Asks at most four questions, about what the options leave open. Never changes an existing file, but shows what it
+    would have written as a diff. Only adds missing lines to .gitignore.
 
     Example: karat init --documents docs --ci github --yes
     """

@@ -25,9 +25,9 @@ _VERBS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def command() -> None:
-    """Let judges judge the answers of a run, and learn how far they can be trusted.
+    """Let judges judge the answers of a run, and find out how far you can trust them.
 
-    karat judge RUN is short for karat judge run RUN, which has the options.
+    karat judge RUN is short for karat judge run RUN; see karat judge run --help for the options.
 
     Example: karat judge examples/hotel
     """

@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """Let the judges of two files, OLD and NEW, each with a table [judges], judge the same answers of a run.
 
-    Scores of different judges are never compared. This says by how much they differ, what the baseline and the floors
-    of the gate are for the new judge, with an interval, and writes a baseline that runs by the new judge can be
-    compared with, on the queries that were judged by both.
+    karat never compares scores of different judges. This verb shows how much they differ, and what the baseline and the
+    floors of the gate are for the new judge, with an interval. It writes a baseline to compare runs by the new judge
+    with, on the queries that both judged.
 
     Example: karat judge bridge old.toml karat.toml examples/hotel -o moved.json
     """

@@ -17,10 +17,14 @@ from karat.cli._table import emit
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
-@click.option("--pool", metavar="FILE", help="Hold the grades of this file of karat golden judge against LABELS.")
+@click.option("--pool", metavar="FILE", help="Compare the grades in this file of karat golden judge with LABELS.")
 @click.option("--highest", type=float, metavar="LABEL", help="The best label people could give.  [default: 1, or 3]")
-@click.option("--positive", type=float, metavar="LABEL", help="Good from this label on.  [default: the middle]")
-@click.option("--threshold", type=float, metavar="SCORE", help="The judge says good from here.  [default: nearest]")
+@click.option(
+    "--positive", type=float, metavar="LABEL", help="The lowest label of a good answer.  [default: the middle]"
+)
+@click.option(
+    "--threshold", type=float, metavar="SCORE", help="The lowest score that counts as good.  [default: nearest]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     labels: str,
@@ -35,8 +39,8 @@ def command(
 ) -> None:
     """Show how far the judge of a run agrees with LABELS: a file of 'karat judge sample' in which "label" is filled in.
 
-    Every number has its interval, and stands beside how far people agree with each other and what a judge would reach
-    that always says the same. The mean over all answers is corrected by the labels.
+    Every number has its interval. Beside it are how far people agree with each other, and what a judge would reach that
+    always gives the same label. The labels correct the mean over all answers.
 
     Example: karat judge calibrate labels.jsonl examples/hotel --judge faithfulness
     """

@@ -29,8 +29,8 @@ _WORDS = {"system": "noisy system", "judge": "noisy judge", "both": "both", "unk
 def command(runs: tuple[str, ...], judge: str, tolerance: float, folder: str | None, as_json: bool) -> None:
     """Show which queries are stable, have a noisy system or a noisy judge, from RUNs of the same system.
 
-    Votes on one answer differ by the judge alone; what the answers of several RUNs, or repeats, add to that is the
-    system. All RUNs have to be judged by the same judge, with several votes.
+    If votes on one answer differ, that is the judge; whatever the answers of several RUNs, or repeats, add to that is
+    the system. The same judge must have judged all RUNs, with several votes.
 
     Example: karat judge flakes first.jsonl second.jsonl
     """

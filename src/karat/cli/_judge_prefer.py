@@ -15,13 +15,13 @@ from karat.cli._table import emit
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the runs, if they are not in its folder."
 )
-@click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")
+@click.option("--no-cache", is_flag=True, help="Ask everything again, and keep no reply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(first: str, second: str, folder: str | None, no_cache: bool, as_json: bool) -> None:
     """Ask the model of [judges] for each query which of two answers is better, once in either order.
 
-    An answer that is preferred in one order only is no better than the other: the judge prefers the place. The report
-    says how often that was so.
+    If an answer is preferred in one order only, it is no better than the other: the judge prefers the place. The report
+    shows how often that happened.
 
     Example: karat judge prefer new.jsonl old.jsonl
     """

@@ -20,16 +20,18 @@ from karat.cli._table import emit
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
-@click.option("--votes", type=click.IntRange(1), metavar="N", help="Ask each judge so often.  [default: the project's]")
-@click.option("--dry-run", is_flag=True, help="Say what it would take, and ask nothing.")
-@click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")
+@click.option(
+    "--votes", type=click.IntRange(1), metavar="N", help="How often to ask each judge.  [default: the project's]"
+)
+@click.option("--dry-run", is_flag=True, help="Print what it would cost, and ask nothing.")
+@click.option("--no-cache", is_flag=True, help="Ask everything again, and keep no reply.")
 @click.option("--show", metavar="JUDGE", hidden=True, help="The same as karat judge show JUDGE.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, as_json: bool, **options: Any) -> None:
     """Judge every answer of RUN, a file that karat eval wrote, or of the newest run of the project DIR.
 
-    What the judges say is written beside the run, and is then a measure like any other: Faithfulness, ContextRecall
-    and so on, in karat eval --run, gate, compare and report. The model is in [judges] of karat.toml; without one, the
+    The judges' scores are written beside the run, and are then measures like any other: Faithfulness, ContextRecall and
+    so on, in karat eval --run, gate, compare and report. The model is set in [judges] of karat.toml; without one, the
     judge lexical_support compares words. The exit code is 3 if a judge failed on every answer that it should judge.
 
     Example: karat judge examples/hotel --judge faithfulness --dry-run

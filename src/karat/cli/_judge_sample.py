@@ -17,18 +17,19 @@ from karat.cli._table import emit, printable
 @click.option(
     "--refusals",
     is_flag=True,
-    help="Draw refused answers and questions without one, too: the judge refusal needs them.",
+    help="Also draw refused answers and unanswerable questions, for the judge refusal.",
 )
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, completely or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, count: int, seed: int, refusals: bool, folder: str | None, output: str, as_json: bool) -> None:
     """Write answers of a run for people to label, with the question, the texts and the reference; one record per line.
 
-    People fill in "label", from 0 (bad) to 1 (good), and "annotator". What a judge said is not shown, because it sways
-    people. 'karat judge calibrate' takes the file back. Refused answers are left out: most judges give them no score.
+    People fill in "label", from 0 (bad) to 1 (good), and "annotator". The judge's score is not shown, because it would
+    sway them. 'karat judge calibrate' takes the file back. Refused answers are left out, because most judges give them
+    no score.
 
     Example: karat judge sample examples/hotel --n 100 -o labels.jsonl
     """

@@ -15,7 +15,9 @@ _FORMATS = ("json_schema", "json_object", "prompt")
 @click.command("show", short_help="Print exactly what a judge sends to the model.")
 @click.argument("judge", metavar="JUDGE")
 @click.argument("run", default=".", metavar="[RUN|DIR]")
-@click.option("--query", metavar="ID", help="Show it for the answer to this query of the run.  [default: an example]")
+@click.option(
+    "--query", metavar="ID", help="Show the requests about the answer to this query of the run.  [default: an example]"
+)
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
@@ -25,14 +27,15 @@ _FORMATS = ("json_schema", "json_object", "prompt")
     type=click.Choice(_FORMATS),
     default="json_schema",
     show_default=True,
-    help="How the server is asked for JSON, which judging finds out by asking it.",
+    help="How to ask the server for JSON; a real run finds out by asking.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the bodies of the requests.")
 def command(judge: str, run: str, query: str | None, folder: str | None, rung: Any, as_json: bool) -> None:
     """Print every request that JUDGE makes about one answer: the instructions, the texts, and the schema of the reply.
 
-    Nothing is asked. What a request takes from an earlier reply, such as a claim, is taken from the replies that the
-    project has kept, or else described in brackets. DIR is a project, whose prompts and model are used.
+    Nothing is sent. If a request contains something from an earlier reply, such as a claim, karat takes it from the
+    replies that the project has kept, or else describes it in brackets. DIR is a project, whose prompts and model are
+    used.
 
     Example: karat judge show faithfulness examples/hotel
     """

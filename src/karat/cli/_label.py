@@ -23,7 +23,7 @@ _VERBS = {
 
 @click.group("label", cls=Verbs, verbs=_VERBS)
 def command() -> None:
-    """Label pairs of query and document by several people, see how far they agree, and propose the result as gold.
+    """Let several people label pairs of query and document, see how far they agree, and propose the result as gold.
 
     Example: karat label status
     """

@@ -16,9 +16,9 @@ from karat.cli._table import emit
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(proposal: str, who: str, reason: str, folder: str, as_json: bool) -> None:
-    """Write what PROPOSAL changes into the golden set, and note who accepted it and why.
+    """Write the changes of PROPOSAL into the golden set, and record who accepted it and why.
 
-    Rows of the set that do not change are kept to the byte, so that git shows what did.
+    Rows of the set that do not change stay the same to the byte, so git shows only what did.
 
     Example: karat label accept 1 --who ada --reason "read every row" --golden examples/hotel
     """

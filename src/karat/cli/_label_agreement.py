@@ -22,8 +22,8 @@ _SHOWN = 10
 def command(queue: str, folder: str, as_json: bool) -> None:
     """Show how far people agree on the pairs that several of them graded, in QUEUE or in all queues.
 
-    Cohen's kappa with quadratic weights, Fleiss' kappa and Krippendorff's alpha (ordinal), with intervals of 95 % from
-    resampled queries; by person and by category; and the disputes that nobody has settled.
+    The output has Cohen's kappa with quadratic weights, Fleiss' kappa and Krippendorff's alpha (ordinal), with 95 %
+    intervals from resampled queries, by person and by category, and the disputes that nobody has settled.
 
     Example: karat label agreement --golden examples/hotel
     """

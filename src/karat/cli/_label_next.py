@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; null if nothing is left.")
 def command(queue: str, who: str, folder: str, as_json: bool) -> None:
-    """Show the next pair of QUEUE that NAME is asked, with what there is to read; systems and ranks are not shown.
+    """Show the next pair of QUEUE for NAME, with the texts to read, but without systems and ranks.
 
     Example: karat label next first --who ana --golden examples/hotel
     """

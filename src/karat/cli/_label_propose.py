@@ -15,17 +15,19 @@ from karat.cli._table import emit
 @click.argument("queue", required=False, default="")
 @click.option("--who", required=True, metavar="NAME", help="Who proposes.")
 @click.option("--reason", default="", metavar="TEXT", help="Why.")
-@click.option("--unfinished", is_flag=True, help="With pairs that have fewer labels than they need.")
-@click.option("--query", default="", metavar="ID", help="Instead of labels: the query to reword, or a new one.")
+@click.option("--unfinished", is_flag=True, help="Include pairs that have fewer labels than they need.")
+@click.option(
+    "--query", default="", metavar="ID", help="Instead of labels, propose a new wording of this query, or a new query."
+)
 @click.option("--paraphrase", default="", metavar="TEXT", help="Another wording of --query.")
-@click.option("--text", default="", metavar="TEXT", help="A new text of --query.")
+@click.option("--text", default="", metavar="TEXT", help="A new text for --query.")
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(queue: str, query: str, folder: str, as_json: bool, **options: Any) -> None:
-    """Propose what people said in QUEUE as judgments of the golden set, or another wording of one of its queries.
+    """Propose the labels of QUEUE as judgments of the golden set, or another wording of one of its queries.
 
     Disputes that nobody settled, and pairs that have fewer labels than they need, are left out and counted. The golden
-    set changes when somebody accepts the proposal, and not before.
+    set changes only when somebody accepts the proposal.
 
     Example: karat label propose first --who ana --golden examples/hotel
     """

@@ -19,7 +19,7 @@ _RUNS = ("pool", "decide")
 @click.argument("name")
 @click.argument("sources", nargs=-1, metavar="[RUN|FILE]...")
 @project_option
-@click.option("--kind", type=click.Choice(_KINDS), default="pool", show_default=True, help="What is asked first.")
+@click.option("--kind", type=click.Choice(_KINDS), default="pool", show_default=True, help="Which pairs to ask about.")
 @click.option("--depth", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks of a pool.")
 @click.option(
     "-m",
@@ -27,7 +27,7 @@ _RUNS = ("pool", "decide")
     metavar="MEASURE",
     default="DCG@10",
     show_default=True,
-    help="What two runs are compared by, for decide.",
+    help="For decide: the measure to compare two runs by.",
 )
 @click.option("--overlap", type=float, default=0.2, show_default=True, help="Share of pairs that several people label.")
 @click.option("--people", type=int, default=2, show_default=True, help="How many people label such a pair.")
@@ -35,7 +35,7 @@ _RUNS = ("pool", "decide")
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws which pairs several people label.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(sources: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
-    """Make the queue NAME in the project: the pairs of query and document that people are asked about.
+    """Make the queue NAME in the project: a list of pairs of query and document to ask people about.
 
     pool: what RUNs, of any kind that karat reads, have in their first ranks and nobody judged. decide: what two RUNs
     rank differently, the pairs that tell most about which is better first. rows: the rows without a grade of FILEs of

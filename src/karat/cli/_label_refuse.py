@@ -16,7 +16,7 @@ from karat.cli._table import emit
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(proposal: str, who: str, reason: str, folder: str, as_json: bool) -> None:
-    """Note that PROPOSAL is refused, by whom and why. It is kept, and the golden set stays as it is.
+    """Record that PROPOSAL is refused, by whom and why. The proposal is kept, and the golden set stays as it is.
 
     Example: karat label refuse 1 --who ada --reason "read every row" --golden examples/hotel
     """

@@ -19,17 +19,17 @@ _WORDS = {"skip": "skip", "cannot-tell": "cannot_tell"}
 @click.argument("document")
 @click.argument("grade")
 @click.option("--who", required=True, metavar="NAME", help="Who labels.")
-@click.option("--note", default="", metavar="TEXT", help="A note, such as why.")
+@click.option("--note", default="", metavar="TEXT", help="A note, such as the reason.")
 @click.option("--quote", default="", metavar="TEXT", help="The words of the document that answer, as a span.")
 @click.option("--span", nargs=2, type=int, metavar="START END", help="The span in bytes of the canonical text.")
 @click.option("--seconds", type=float, metavar="N", help="How long it took.")
-@click.option("--key", default="", metavar="KEY", help="What is saved twice with the same key counts once.")
+@click.option("--key", default="", metavar="KEY", help="A label saved twice with the same key counts once.")
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(queue: str, grade: str, who: str, folder: str, as_json: bool, **answer: Any) -> None:
-    """Save that NAME gives DOCUMENT the GRADE for QUERY: a number of the set's scale, skip, or cannot-tell.
+    """Save the GRADE that NAME gives DOCUMENT for QUERY: a number of the set's scale, skip, or cannot-tell.
 
-    It is on the disk when the command ends: a line in labels/people of the project.
+    When the command ends, the label is on the disk, as a line in labels/people of the project.
 
     Example: karat label save first q001 deposit-faq 2 --who ana --golden examples/hotel
     """

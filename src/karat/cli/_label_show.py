@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every change.")
 def command(proposal: str, folder: str, as_json: bool) -> None:
-    """Show what PROPOSAL would change in the golden set as it is now, or what was decided about it.
+    """Show what PROPOSAL would change in the current golden set, or what was decided about it.
 
     Example: karat label show 1 --golden examples/hotel
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(folder: str, as_json: bool) -> None:
-    """Show how far each queue of the project is done, by whom, and what is known by now of what it decides.
+    """Show how far each queue of the project is done, by whom, and what its labels show so far.
 
     Example: karat label status --golden examples/hotel
     """

@@ -14,7 +14,7 @@ from karat.cli._table import emit, escaped
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; null if there is nothing to take back.")
 def command(who: str, folder: str, as_json: bool) -> None:
-    """Take back the last label of NAME that was not taken back. It stays in the file, and does not count.
+    """Take back NAME's last label. It stays in the file, but no longer counts.
 
     Example: karat label undo --who ana --golden examples/hotel
     """

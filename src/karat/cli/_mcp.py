@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 @click.command("mcp")
 @click.argument("folder", default=".", metavar="[DIR]")
 def command(folder: str) -> None:
-    """Serve project DIR to a coding agent by the Model Context Protocol, over standard input and output.
+    """Serve project DIR to a coding agent with the Model Context Protocol, over standard input and output.
 
     The agent that starts it can check the project, decide on runs, compare and explain them, and propose judgments and
-    queries. It cannot change the golden set or the baseline: a person does. It ends when its input ends. It needs the
-    extra mcp.
+    queries. It cannot change the golden set or the baseline: only a person can. The server ends when its input ends. It
+    needs the extra mcp.
 
     Example: karat mcp examples/hotel
     """

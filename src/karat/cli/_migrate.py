@@ -15,7 +15,7 @@ _VERBS = {
 
 @click.group("migrate", cls=Verbs, verbs=_VERBS)
 def command() -> None:
-    """Follow block ids into an index that was made anew: where each block went, and with it citations and judgments.
+    """Follow block ids into a rebuilt index: find where each block went, and move citations and judgments with it.
 
     Example: karat migrate blocks documents-v1 documents-v2
     """

@@ -32,7 +32,7 @@ _SHOWN = 10
 @click.option("--gone", metavar="FILE", help="Blocks that are confirmed to be gone: JSONL with doc_id and block.")
 @click.option(
     "--least", type=click.IntRange(min=1), default=200, show_default=True,
-    help="Blocks that it takes to say that enough are found again.",
+    help="The least number of blocks for a verdict.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
@@ -50,11 +50,12 @@ def command(
     least: int,
     as_json: bool,
 ) -> None:
-    """Find every block of BEFORE in AFTER, and check that enough are found again, at the right place.
+    """Find every block of BEFORE in AFTER, and check that enough are found, at the right place.
 
     BEFORE and AFTER are projects, golden sets, folders of documents, or JSONL files with the blocks of an index: id,
-    document, text, and perhaps offsets. Exit code 1 if a target is missed: 99.5 % of the blocks have a place in AFTER,
-    redirected bytes drift by at most 0.5 % of their document, and no id stands twice; 4 if there are too few blocks.
+    document, text, and optionally offsets. The exit code is 1 if a target is missed: 99.5 % of the blocks have a place
+    in AFTER, redirected bytes drift by at most 0.5 % of their document, and no id occurs twice. It is 4 if there are
+    too few blocks.
 
     Example: karat migrate blocks documents-v1 documents-v2 -o moves.jsonl
     """

@@ -23,14 +23,14 @@ _SHOWN = 10
 @click.argument("set_", metavar="SET")
 @click.argument("table")
 @click.option("--documents", metavar="AFTER", help="New version of the documents: a set, a project, a folder or JSONL.")
-@click.option("-o", "--output", metavar="DIR", help="Write the proposed set here; without it only the report is made.")
+@click.option("-o", "--output", metavar="DIR", help="Write the proposed set here; without it, only report.")
 @click.option("--pool", metavar="FILE", help="Write what a person has to judge here, for 'karat golden merge'.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(set_: str, table: str, documents: str | None, output: str | None, pool: str | None, as_json: bool) -> None:
-    """Propose a golden set for the new version of its documents, by the TABLE of 'karat migrate blocks'.
+    """Propose a golden set for the new version of its documents, with the TABLE of 'karat migrate blocks'.
 
-    A judgment is carried over where its text is the same word for word. Where words changed or a block was split, a
-    person judges again: --pool writes those rows. SET itself is not touched.
+    A judgment is carried over if its text is the same word for word. If words changed or a block was split, a person
+    has to judge again; --pool writes those rows. SET itself is not touched.
 
     Example: karat migrate judgments golden-v1 moves.jsonl --documents documents-v2 -o golden-v2 --pool look.jsonl
     """

@@ -21,11 +21,13 @@ _SHOWN = 10
 @click.argument("table")
 @click.argument("control")
 @click.argument("treatment", required=False, default="")
-@click.option("--feature", default="", metavar="NAME", help="Of a store: what was tried.  [default: the only one]")
+@click.option(
+    "--feature", default="", metavar="NAME", help="For a store: the name of the feature.  [default: the only one]"
+)
 @click.option("--hits", type=click.IntRange(min=1), metavar="K", help="Compare the first K hits instead of citations.")
 @click.option(
     "--least", type=click.IntRange(min=1), default=200, show_default=True,
-    help="Queries that it takes to say that enough are identical.",
+    help="The least number of queries for a verdict.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -45,7 +47,7 @@ def command(
     query, control and treatment, the ids that each side cites. A block may have its former ids as id_prev.
 
     The new index may get its first traffic if at most 2 % of the queries differ and everything that is cited has a
-    place in it: exit code 0; 1 if not, and 4 if there are too few queries.
+    place in it. The exit code is then 0; it is 1 if not, and 4 if there are too few queries.
 
     Example: karat migrate shadow moves.jsonl shadow.jsonl --least 50
     """

@@ -24,7 +24,7 @@ _VERBS = {
 
 @click.group("online", cls=Verbs, verbs=_VERBS)
 def command() -> None:
-    """Keep the log of live queries and feedback that karat.online writes, and look at it.
+    """Manage the log of live queries and feedback that karat.online writes, and look at it.
 
     Example: karat online health karat.db
     """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def command(store: str, reason: str, author: str | None, as_json: bool) -> None:
     """Acknowledge the records that hosts could not write to STORE until now.
 
-    karat online health still tells them, with who acknowledged them, when and why, and exits with 0; what is dropped
-    later counts again.
+    karat online health still shows them, with who acknowledged them, when and why, but exits with 0. Records that are
+    dropped later count again.
 
     Example: karat online acknowledge karat.db --reason "the disk was full on Monday"
     """

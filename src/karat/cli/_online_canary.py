@@ -23,9 +23,9 @@ _WIDTH = 120
 @click.option(
     "--project", metavar="DIR", help="The project with the golden set, its documents, and [online] in karat.toml."
 )
-@click.option("--apply", is_flag=True, help="Change the flag; without it, only say what would be done.")
+@click.option("--apply", is_flag=True, help="Change the flag; without this option, only print the decision.")
 @click.option("--at", metavar="TIME", help="Decide as of a time such as 2026-11-18T01:30:00Z (UTC).  [default: now]")
-@click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--html", metavar="FILE", help="Also write the report to FILE as a page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
@@ -38,10 +38,10 @@ def command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Decide on FLAG by live traffic since it was changed: queries with the feature beside those without.
+    """Decide on FLAG by live traffic since its last change: compare queries with the feature and without it.
 
-    Exits with 0 if it goes on, or is at its last step, 1 if it is taken back, 3 if the log cannot be read, and 4 if it
-    stays as it is.
+    The exit code is 0 if the feature advances or is at its last step, 1 if it is taken back, 3 if the log cannot be
+    read, and 4 if it stays as it is.
 
     Example: karat online canary karat.db rerank --project examples/hotel --apply
     """

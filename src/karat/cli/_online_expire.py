@@ -20,12 +20,12 @@ _DAYS = click.FloatRange(min=0)
 @click.option("--queries", metavar="DAYS", type=_DAYS, default=90, show_default=True, help="How long queries stay.")
 @click.option("--events", metavar="DAYS", type=_DAYS, default=90, show_default=True, help="How long feedback stays.")
 @click.option("--shadow", metavar="DAYS", type=_DAYS, default=30, show_default=True, help="How long shadow runs stay.")
-@click.option("--archive/--no-archive", default=True, show_default=True, help="Write queries to the archive before.")
+@click.option("--archive/--no-archive", default=True, show_default=True, help="First write queries to the archive.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(store: str, queries: float, events: float, shadow: float, archive: bool, as_json: bool) -> None:
-    """Remove from STORE what is older than so many days, by whole days in UTC.
+    """Remove old records from STORE, by whole days in UTC.
 
-    Queries are written to STORE.archive before, a file of JSON lines for each day. Judgments, runs and trials stay.
+    Queries are first written to STORE.archive, one file of JSON lines per day. Judgments, runs and trials stay.
 
     Example: karat online expire karat.db --queries 30
     """

@@ -15,13 +15,15 @@ _FORMATS = click.Choice(["ubi", "parquet"])
 @click.argument("store")
 @click.argument("destination")
 @click.option("--format", type=_FORMATS, default="ubi", show_default=True, help="UBI 1.3.0 as JSON lines, or Parquet.")
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option(
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
+)
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(store: str, destination: str, format: str, since: str | None, until: str | None, as_json: bool) -> None:
     """Write the queries and events of STORE into a new folder: as UBI 1.3.0, or as Parquet, a folder a day.
 
-    Nothing is lost: what UBI has no field for is kept beside. karat online import reads the folder again.
+    Nothing is lost: what UBI has no field for is kept beside it. karat online import reads the folder back.
 
     Example: karat online export karat.db week --format parquet --since 2026-11-10
     """

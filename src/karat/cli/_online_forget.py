@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def command(store: str, session: str | None, user: str | None, as_json: bool) -> None:
     """Remove all records of a session or a user: from STORE, its free pages, the journal and the archive.
 
-    The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. Exit code 2 if
-    there is nothing of them, or the key is not the host's; 3 if somebody still reads STORE, so that old pages are left,
-    or a file cannot be looked through. A golden set that was harvested before is not touched.
+    The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. The exit code is
+    2 if there is nothing to remove, or the key is not the host's. It is 3 if somebody still reads STORE, so that old
+    pages are left, or a file cannot be searched. A golden set that was harvested earlier is not touched.
 
     Example: karat online forget karat.db --session 7f3a
     """

@@ -39,7 +39,7 @@ _NO_SESSION = "nobody can tell what became of them: docs/online.md says how a ho
 def command(context: click.Context, store: str, as_json: bool) -> None:
     """Show what STORE holds, what waits in its journal, what hosts dropped, and what could not be read.
 
-    Looking changes nothing. Exits with 0 if the log is healthy, 1 if records were lost or damaged and nobody
+    This changes nothing. The exit code is 0 if the log is healthy, 1 if records were lost or damaged and nobody has
     acknowledged it (karat online acknowledge), 2 if there is no such log, and 3 if it cannot be read.
 
     Example: karat online health karat.db

@@ -13,20 +13,22 @@ _KINDS = click.Choice(["ubi", "otlp", "phoenix", "langfuse", "mlflow"])
 @click.command("import", short_help="Read queries and events of UBI, or traces of other tools, into a store.")
 @click.argument("store")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--from", "kind", type=_KINDS, help="What the files are.  [default: as their first records say]")
+@click.option(
+    "--from", "kind", type=_KINDS, help="The kind of the files.  [default: recognised by their first records]"
+)
 @click.option("--keep-ids", is_flag=True, help="Store ids of sessions and users as they are, without hashing them.")
 @click.option("--no-redact", is_flag=True, help="Store texts as they are, with e-mail addresses, numbers and keys.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     store: str, files: tuple[str, ...], kind: str | None, keep_ids: bool, no_redact: bool, as_json: bool
 ) -> None:
-    """Read what another tool logged into STORE: User Behavior Insights (UBI) 1.3.0, or the spans of traces.
+    """Read another tool's log into STORE: User Behavior Insights (UBI) 1.3.0, or the spans of traces.
 
     Spans are OTLP as JSON, as the collector writes it to files, or exports of Phoenix, Langfuse and MLflow as JSON,
-    JSON lines, CSV or Parquet. Retrievers, rerankers and memories become queries, as karat online receive does it.
+    JSON lines, CSV or Parquet. Retrievers, rerankers and memories become queries, as in karat online receive.
 
-    The same file a second time changes nothing. Texts are redacted, and ids of sessions and users hashed, as those
-    that a host logs. A FILE may be the folder that karat online export wrote, of either format: its records stay as
+    Importing the same file again changes nothing. Texts are redacted, and ids of sessions and users hashed, like those
+    that a host logs. A FILE may be the folder that karat online export wrote, in either format: its records stay as
     they are.
 
     Example: karat online import karat.db ubi_queries.jsonl ubi_events.jsonl

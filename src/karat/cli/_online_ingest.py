@@ -19,7 +19,7 @@ _SECONDS = click.FloatRange(min=0.01)
 
 @click.command("ingest", short_help="Bring logged queries from the journal into the store.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
-@click.option("--follow", is_flag=True, help="Go on until interrupted.")
+@click.option("--follow", is_flag=True, help="Continue until interrupted.")
 @click.option("--every", metavar="SECONDS", type=_SECONDS, default=1.0, show_default=True, help="How often to look.")
 @click.option(
     "--keep",
@@ -27,16 +27,16 @@ _SECONDS = click.FloatRange(min=0.01)
     type=click.FloatRange(min=0),
     default=24.0,
     show_default=True,
-    help="How long to keep what a server has, in case it is restored from an older copy; a file is kept by you.",
+    help="How long to keep what a server already has, in case it is restored from an older copy.",
 )
 @click.option("--project", metavar="DIR", help="The project whose [telemetry] in karat.toml names a collector.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(store: str, follow: bool, every: float, keep: float, project: str | None, as_json: bool) -> None:
-    """Bring what hosts have logged from the journal beside STORE into STORE, which is made if there is none.
+    """Bring what hosts have logged from the journal beside STORE into STORE, which is created if it is missing.
 
-    Each accepted record is stored exactly once, even if this is killed, or runs twice. Where there is neither a store
-    nor a journal, nothing is made: the exit code is 2, and --follow waits. If a collector of OpenTelemetry is
-    configured, it gets a span for each query, without its text unless you ask for that.
+    Each accepted record is stored exactly once, even if this command is killed, or runs twice. If there is neither a
+    store nor a journal, nothing is created: the exit code is 2, or with --follow it waits. If an OpenTelemetry
+    collector is configured, it gets a span for each query, without its text unless you ask for that.
 
     Example: karat online ingest karat.db
     """

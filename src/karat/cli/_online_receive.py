@@ -28,7 +28,7 @@ _SECONDS = click.FloatRange(min=0, max=3600)
     type=_SECONDS,
     default=5.0,
     show_default=True,
-    help="How long a trace waits for more.",
+    help="How long a trace waits for more spans.",
 )
 @click.option(
     "--patience",
@@ -36,7 +36,7 @@ _SECONDS = click.FloatRange(min=0, max=3600)
     type=_SECONDS,
     default=120.0,
     show_default=True,
-    help="The same, as long as its first span has not come.",
+    help="The same for a trace whose first span has not come.",
 )
 @click.option("--keep-ids", is_flag=True, help="Store ids of sessions and users as they are, without hashing them.")
 @click.option("--no-redact", is_flag=True, help="Store texts as they are, with e-mail addresses, numbers and keys.")
@@ -56,9 +56,9 @@ def command(
 ) -> None:
     """Take OTLP over HTTP, protobuf or JSON, into STORE until interrupted: /v1/traces and /v1/logs.
 
-    Spans of retrievers, rerankers and memories, by the names of OpenTelemetry GenAI or OpenInference, become queries
+    Spans of retrievers, rerankers and memories, with the names of OpenTelemetry GenAI or OpenInference, become queries
     with their sessions, channels and answers; evaluations become feedback. What is accepted is on the disk before the
-    sender is told. Needs the extra otel. gRPC is not spoken.
+    sender gets an answer. This verb needs the extra otel, and does not speak gRPC.
 
     Example: karat online receive karat.db --port 4318
     """

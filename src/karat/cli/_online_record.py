@@ -19,7 +19,7 @@ _KINDS = click.Choice(["full", "shadow", "regression", "ab_test"])
 def command(report: str, store: str, kind: str, feature: str, control: str, as_json: bool) -> None:
     """Record in STORE the run and the decision of REPORT, which karat check --json or karat gate --json printed.
 
-    The same decision a second time changes nothing. karat online health shows the last one.
+    Recording the same decision again changes nothing. karat online health shows the last one.
 
     Example: karat online record report.json karat.db
     """

@@ -21,10 +21,12 @@ _WIDTH = 60
 @click.command("report", short_help="Show live traffic: rates, latency, worst queries, drift.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--golden", "set_", metavar="SET", help="Golden set or project to compare the traffic with.")
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option(
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
+)
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option("--shown", type=click.IntRange(min=0), default=10, show_default=True, help="Queries to list.")
-@click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--html", metavar="FILE", help="Also write the report to FILE as a page.")
 @click.option("--whole", is_flag=True, help="Look at all sessions, however many there are.")
 @engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -41,11 +43,11 @@ def command(
 ) -> None:
     """Show the traffic in STORE: how much there is, what became of it, which queries fail, and what --golden lacks.
 
-    STORE may be a folder that 'karat online export --format parquet' wrote. All of its sessions are looked at, in a
-    bounded amount of memory, in this process or by --engine.
+    STORE may be a folder that 'karat online export --format parquet' wrote. karat then looks at all of its sessions, in
+    a bounded amount of memory, in this process or by --engine.
 
-    Intervals of 95 % take into account that queries of one session are alike. A query of which nobody knows what became
-    does not count as used.
+    The 95 % intervals take into account that queries of one session are alike. A query whose outcome nobody knows does
+    not count as used.
 
     Example: karat online report karat.db --golden examples/hotel --since 7d
     """

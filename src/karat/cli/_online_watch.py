@@ -29,18 +29,18 @@ _WIDTH = 120
     "--project", metavar="DIR", help="The project with the golden set, its documents, and [online] in karat.toml."
 )
 @click.option("--every", metavar="SECONDS", type=_SECONDS, help="Look again and again, until interrupted.")
-@click.option("--ingest", "ingesting", is_flag=True, help="Bring what waits in the journal into the store first.")
+@click.option("--ingest", "ingesting", is_flag=True, help="First bring what waits in the journal into the store.")
 @click.option("--webhook", metavar="URL", help=f"Send alerts that open or close there.  [default: {WEBHOOK_VARIABLE}]")
 @click.option("--at", metavar="TIME", help="Look as of a time such as 2026-11-18T01:30:00Z (UTC).  [default: now]")
 @click.option("--dry-run", is_flag=True, help="Change no alert, and send nothing.")
-@click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--html", metavar="FILE", help="Also write the report to FILE as a page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, /, store: str, every: float | None, **options: Any) -> None:
     """Look at the newest windows of live traffic in STORE: which alerts fire, which are fine, which cannot be measured.
 
-    Exits with 0 if all are fine, 1 if one fires, 3 if the log cannot be read, and 4 if none fires and one is not
-    measurable. Alerts are those of the table [online.alerts] of karat.toml, where each can be switched off.
+    The exit code is 0 if all are fine, 1 if one fires, 3 if the log cannot be read, and 4 if none fires and one is not
+    measurable. The table [online.alerts] of karat.toml has the alerts; you can switch off each of them.
 
     Example: karat online watch karat.db --project examples/hotel --every 60
     """

@@ -15,10 +15,10 @@ run_project_option = click.option(
     "--project",
     "folder",
     metavar="DIR",
-    help="The project of the run.  [default: the folder that it lies in]",
+    help="The project of the run.  [default: the folder that the run is in]",
 )
 _baseline_option = click.option(
-    "--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]"
+    "--baseline", metavar="FILE", help="The baseline to compare with.  [default: baseline.json of the project]"
 )
 _policy_option = click.option(
     "--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]"

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @click.command("power")
 @click.option("--run", metavar="RUN", help="Measure the spread of the differences between this run and --against.")
-@click.option("--against", metavar="RUN", help="What --run is compared with.  [default: the project's baseline]")
+@click.option(
+    "--against", metavar="RUN", help="The run or baseline to compare --run with.  [default: the project's baseline]"
+)
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project.  [default: the folder that --run is in]"
 )
@@ -58,22 +60,27 @@ if TYPE_CHECKING:
 @click.option(
     "--sides", type=click.Choice(["1", "2"]), default="2", show_default=True, help="1: only drops, as a gate does."
 )
-@click.option("--gate", is_flag=True, help="How often the project's gate is wrong, simulated from its baseline.")
+@click.option("--gate", is_flag=True, help="Simulate how often the project's gate is wrong, from its baseline.")
 @click.option(
     "--policy", metavar="NAME|FILE", help="With --gate: a policy by name, or a TOML file.  [default: the project's]"
 )
 @click.option(
-    "--runs", type=click.IntRange(20, 10_000), default=200, show_default=True, help="With --gate: runs to simulate."
+    "--runs",
+    type=click.IntRange(20, 10_000),
+    default=200,
+    show_default=True,
+    help="With --gate: how many runs to simulate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool, **options: Any) -> None:
     """Plan how many queries are needed to find a difference between two systems, and what a number of them can find.
 
-    It depends on how much the differences vary from query to query. With --run that is measured; else give --sd, or
-    see three guesses: 0.15 for two similar systems, 0.25 for a usual change, 0.35 for very different systems.
+    That depends on how much the differences vary from query to query. --run measures it; otherwise pass --sd, or see
+    three guesses: 0.15 for two similar systems, 0.25 for a usual change, 0.35 for very different systems.
 
-    With --gate, runs are simulated from the scores of the project's baseline, and decided by its policy: how many fail
-    where nothing changed but by chance, and how many are seen where some queries lost their answers.
+    With --gate, karat simulates runs from the scores of the project's baseline and decides on them by its policy. It
+    shows how many fail although nothing changed except by chance, and how many are caught if some queries lost their
+    answers.
 
     Example: karat power --effect 0.03 --sd 0.2 --n 120
     """

@@ -49,24 +49,24 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     "-o",
     "--output",
     metavar="FILE",
-    help="Where to.  [default: standard output; of html reports/rag-eval-RUN.html in the project]",
+    help="Where to write it.  [default: standard output; for html reports/rag-eval-RUN.html in the project]",
 )
 @click.option("--html", "html", metavar="FILE", help="The same as --format html -o FILE.")
 @click.option("--comment", is_flag=True, help="Markdown for a pull request: short, and with a mark to find it again.")
 @run_project_option
 @gate_options
 @scoring_options
-@click.option("--date", metavar="YYYY-MM-DD", help="The day that the report bears.  [default: today]")
+@click.option("--date", metavar="YYYY-MM-DD", help="The date of the report.  [default: today]")
 @click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema,
-              help="Print the JSON Schema of a decision, and do nothing else.")  # fmt: skip
+              help="Print the JSON Schema of a decision and exit.")  # fmt: skip
 def command(path: str, **options: Any) -> None:
-    """Report on RUN, a file that karat eval wrote: what the gate says of it, and all that it rests on.
+    """Report on RUN, a file that karat eval wrote: the gate's decision, and everything that it is based on.
 
-    Or on DECISION, which karat check wrote as reports/rag-eval-RUN.json, or karat gate RUN --json printed (- reads it
-    from standard input): it holds everything, and nothing is decided again.
+    Or report on DECISION, which karat check wrote as reports/rag-eval-RUN.json, or karat gate RUN --json printed (-
+    reads it from standard input). It holds everything, and nothing is decided again.
 
-    A report is not a gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed,
-    and the summary is added to the file that GITHUB_STEP_SUMMARY names.
+    A report is not a gate: the exit code is 0 whatever the verdict. With --format github, karat prints the annotations
+    and adds the summary to the file that GITHUB_STEP_SUMMARY names.
 
     Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
     """

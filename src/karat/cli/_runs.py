@@ -32,7 +32,7 @@ def command() -> None:
 @click.option("--last", type=click.IntRange(min=1), default=20, show_default=True, help="Only the newest runs.")
 @_JSON
 def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> None:
-    """List the runs of project DIR, the newest first, scored on its golden set as it is now.
+    """List the runs of project DIR, the newest first, scored on its current golden set.
 
     A run is called by its label, or by its system and commit. * marks the run of the baseline.
 
@@ -50,14 +50,14 @@ def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> N
 @command.command("show", short_help="Show one run: where it comes from, and its means.")
 @click.argument("run", metavar="RUN|DIR")
 @click.option(
-    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that the run is in]"
 )
 @_MEASURE
 @_JSON
 def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool) -> None:
     """Show RUN: a file, or the label, title or commit of a run of the project in the current folder.
 
-    Of a project DIR it is the newest complete run.
+    For a project DIR, karat takes its newest complete run.
 
     Example: karat runs show examples/hotel
     """
@@ -78,10 +78,10 @@ def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool)
 @click.option("-k", "--k", type=click.IntRange(min=1), help="How many hits such a program was asked for.")
 @_JSON
 def convert(source: str, destination: str, to: str, golden: str | None, k: int | None, as_json: bool) -> None:
-    """Read RUN, a file of any kind that karat reads, and write its traces to FILE.
+    """Read RUN, any file of runs that karat reads, and write its traces to FILE.
 
-    Formats: karat, agent, blocks, openinference, genai, genai-memory, mlflow, langfuse. Standard error shows what
-    reading noticed, and what the new format cannot hold.
+    Formats: karat, agent, blocks, openinference, genai, genai-memory, mlflow, langfuse. Standard error lists what karat
+    noticed when reading, and what the new format cannot hold.
 
     Example: karat runs convert runs/new.jsonl spans.jsonl --to openinference
     """
@@ -102,15 +102,17 @@ def convert(source: str, destination: str, to: str, golden: str | None, k: int |
 
 @command.command("prune", short_help="Remove old runs.")
 @click.argument("folder", default=".", metavar="[DIR]")
-@click.option("--keep", type=click.IntRange(min=1), default=20, show_default=True, help="How many of the newest stay.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option(
+    "--keep", type=click.IntRange(min=1), default=20, show_default=True, help="How many of the newest runs to keep."
+)
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("--yes", is_flag=True, help="Remove without asking.")
 @_JSON
 def prune(folder: str, keep: int, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Remove the runs of project DIR except the newest.
 
-    The run of the baseline stays, too, and so do runs that experiments.json names, unfinished ones of the last day, and
-    files that are not runs of karat.
+    The baseline's run also stays, and so do runs that experiments.json names, unfinished ones of the last day, and
+    files that are not karat runs.
 
     Example: karat runs prune examples/hotel --keep 10 --dry-run
     """

@@ -32,21 +32,23 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
-@click.option("--per-query", is_flag=True, help="Show every query's values too.")
+@click.option("--per-query", is_flag=True, help="Also show every query's values.")
 @click.option("--by", metavar="FIELD", help="Show means by a field of the queries, such as category.")
 @click.option(
-    "--queries", metavar="FILE", help="Table of queries that has the field; by default the judgments have it."
+    "--queries", metavar="FILE", help="The table of queries with the field; by default the judgments have it."
 )
 @click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, values at full precision.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all; .json means JSON.")
-@click.option("--format", type=click.Choice(_FORMATS), help="Format of the files; by default it is recognised.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all; .json means JSON."
+)
+@click.option("--format", type=click.Choice(_FORMATS), help="Format of the files; by default karat recognises it.")
 @click.option(
     "--conventions",
     type=click.Choice(_CONVENTIONS),
     default="karat",
     show_default=True,
-    help="Whose definitions to follow.",
+    help="The definitions to follow.",
 )
 @click.option(
     "--undefined",
@@ -56,12 +58,12 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option(
     "--missing", type=click.Choice(["zero", "exclude"]), help="How to score a judged query that is not in the run."
 )
-@click.option("--classes", metavar="FILE", help="Documents that can stand for each other: lines of document and class.")
+@click.option("--classes", metavar="FILE", help="Interchangeable documents: lines of document and class.")
 @click.option(
     "--pass-at",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Take the runs as trials of one system, and show pass@K and pass^K.",
+    help="Treat the runs as trials of one system, and show pass@K and pass^K.",
 )
 @click.option(
     "--engine",
@@ -69,7 +71,11 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
     help="Where to read Parquet runs: local, spark://HOST:PORT or local-cluster[WORKERS,CORES,MB].",
 )
 @click.option(
-    "--threshold", type=float, default=1.0, show_default=True, help="With --pass-at: the score that is a success."
+    "--threshold",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="With --pass-at: the lowest score that counts as success.",
 )
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score each RUN against the judgments in QRELS.

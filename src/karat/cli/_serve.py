@@ -26,7 +26,7 @@ class _Serve(DefaultGroup):
 def command() -> None:
     """Look at a project in a browser: runs, comparisons, single queries and the golden set.
 
-    karat serve [DIR] serves its pages, and karat serve token manages who may look from elsewhere.
+    karat serve [DIR] serves the project's pages, and karat serve token manages who may look from other machines.
 
     Example: karat serve examples/hotel
     """
@@ -43,7 +43,7 @@ def command() -> None:
 @click.option("--with-tokens", is_flag=True, help="Ask for a token on this machine, too.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate (PEM) to speak TLS with.")
 @click.option("--tls-key", metavar="FILE", help="Its key.")
-@click.option("--behind-tls-proxy", is_flag=True, help="Say that a proxy in front of it speaks TLS.")
+@click.option("--behind-tls-proxy", is_flag=True, help="State that a proxy in front of the server speaks TLS.")
 @click.option("--store", metavar="STORE", default="", help="The log of live traffic.  [default: that of karat.toml]")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
 def pages(
@@ -61,8 +61,8 @@ def pages(
 ) -> None:
     """Serve the pages of project DIR until interrupted.
 
-    Only this machine can reach them. Another --host needs tokens, and TLS or a proxy that speaks it. Needs the extra
-    server.
+    Only this machine can reach them. Another --host needs tokens, and TLS or a proxy that speaks it. This verb needs
+    the extra server.
 
     Example: karat serve examples/hotel --open
     """
@@ -103,7 +103,7 @@ def token() -> None:
 @click.option(
     "--role", type=click.Choice(["viewer", "annotator", "admin"]), default="viewer", show_default=True, help="Its role."
 )
-@click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is good for.")
+@click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How many days it is valid.")
 @_DIR
 @_JSON
 def add(name: str, role: str, days: int, project: str, as_json: bool) -> None:
@@ -144,7 +144,7 @@ def list_(project: str, as_json: bool) -> None:
 @_DIR
 @_JSON
 def revoke(id_: str, project: str, as_json: bool) -> None:
-    """Make a token worthless at once; whoever signed in with it is signed out.
+    """Revoke a token at once; anybody who signed in with it is signed out.
 
     Example: karat serve token revoke 5f2a90c1
     """

@@ -15,7 +15,7 @@ _VERBS = {
 
 @click.group("shadow", cls=Verbs, verbs=_VERBS)
 def command() -> None:
-    """Try a system in the shadow of another: ask both what was asked before, and see how their lists differ.
+    """Try a system in the shadow of another: ask both what people asked before, and see how their lists differ.
 
     Example: karat shadow report karat.db
     """

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 @click.command("gate", short_help="Decide whether what ran in the shadow may become a canary.")
 @click.argument("store")
 @click.argument("project", metavar="DIR")
-@click.option("--feature", default="", metavar="NAME", help="What was tried.  [default: the only one in STORE]")
+@click.option(
+    "--feature", default="", metavar="NAME", help="The name of the feature.  [default: the only one in STORE]"
+)
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: blocks]")
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option(
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
+)
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
-@click.option("--html", metavar="FILE", help="Write the decision to FILE as a page, too.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
+@click.option("--html", metavar="FILE", help="Also write the decision to FILE as a page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
 def command(
@@ -37,8 +41,8 @@ def command(
 ) -> None:
     """Gate the treatment of the shadow runs in STORE, on the mirrored questions that the golden set of DIR has.
 
-    What the control answered to the same questions is the baseline. Exits with 0 for pass, 1 for fail, 3 if too many
-    questions failed, and for inconclusive with 0 or 4, as the policy says.
+    The control's answers to the same questions are the baseline. The exit code is 0 for pass, 1 for fail, 3 if too many
+    questions failed, and for inconclusive 0 or 4, as the policy says.
 
     Example: karat shadow gate karat.db examples/hotel --feature mine --policy blocks
     """

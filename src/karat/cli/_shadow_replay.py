@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @click.command("replay", short_help="Ask two systems what was asked before.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
-@click.option("--control", required=True, metavar="SYSTEM", help="What you have: MODULE:NAME, or a project's folder.")
-@click.option("--treatment", required=True, metavar="SYSTEM", help="What you want to try.")
-@click.option("--feature", required=True, metavar="NAME", help="The name of what is tried; reports are by it.")
+@click.option(
+    "--control", required=True, metavar="SYSTEM", help="Your current system: MODULE:NAME, or a project's folder."
+)
+@click.option("--treatment", required=True, metavar="SYSTEM", help="The system that you want to try.")
+@click.option("--feature", required=True, metavar="NAME", help="The name of what you try; reports are by feature.")
 @click.option("--golden", "set_", metavar="SET", help="Ask the queries of a golden set or project instead.")
 @click.option("--paraphrases", is_flag=True, help="Ask every wording of the queries of --golden.")
-@click.option("--queries", metavar="FILE", help="Ask those of a file: one in each line, perhaps with an id and a tab.")
+@click.option(
+    "--queries", metavar="FILE", help="Ask the queries of a file: one per line, optionally after an id and a tab."
+)
 @click.option("--since", metavar="DAY", help="Logged queries from this day on, such as 2026-11-01 (UTC), or 7d.")
 @click.option("--until", metavar="DAY", help="Logged queries up to this day, which is not included.")
 @click.option("--distinct", is_flag=True, help="Ask each text once, however often it was asked.")
@@ -34,8 +38,8 @@ if TYPE_CHECKING:
 def command(store: str, control: str, treatment: str, as_json: bool, **options: Any) -> None:
     """Ask two systems the queries that are logged in STORE, or others, and write into it how their lists differ.
 
-    Each SYSTEM is package.module:name, or a folder with karat.toml, whose documents it takes in. Asked again, the same
-    command goes on where it was stopped; a system whose code has changed is asked everything.
+    Each SYSTEM is package.module:name, or a folder with karat.toml, whose documents it ingests. If the command is
+    stopped, repeat it to continue where it was; a system whose code has changed is asked everything again.
 
     Example: karat shadow replay karat.db --golden examples/hotel --control examples/hotel --treatment mine:search
     --feature mine

@@ -19,16 +19,20 @@ _WIDTH = 60
 
 @click.command("report", short_help="Show what a treatment did beside its control.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
-@click.option("--feature", default="", metavar="NAME", help="What was tried.  [default: the only one in STORE]")
+@click.option(
+    "--feature", default="", metavar="NAME", help="The name of the feature.  [default: the only one in STORE]"
+)
 @click.option("--golden", "set_", metavar="SET", help="Golden set or project with judgments.")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
     help="A measure of judged runs; can be repeated.  [default: RR@10, nDCG@10]",
 )  # fmt: skip
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
+@click.option(
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
+)
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option("--shown", type=click.IntRange(min=0), default=10, show_default=True, help="Documents to list.")
-@click.option("--html", metavar="FILE", help="Write the report to FILE as a page, too.")
+@click.option("--html", metavar="FILE", help="Also write the report to FILE as a page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     store: str,
@@ -41,10 +45,10 @@ def command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Show the shadow runs of a feature in STORE: how lists differ, which documents move, and what --golden says of it.
+    """Show the shadow runs of a feature in STORE: how lists differ, which documents move, and how --golden scores them.
 
-    Intervals of 95 % take into account that runs of one session are alike. Unjudged is not irrelevant: beside each
-    difference stands how far the grades of unjudged documents could move it.
+    The 95 % intervals take into account that runs of one session are alike. Unjudged is not irrelevant: beside each
+    difference, karat shows how far the grades of unjudged documents could move it.
 
     Example: karat shadow report karat.db --feature mine --golden examples/hotel
     """

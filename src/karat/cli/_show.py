@@ -12,15 +12,17 @@ from karat.cli._table import emit
 @click.argument("run", metavar="RUN|DIR")
 @click.argument("query", metavar="QUERY")
 @click.option(
-    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+    "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that the run is in]"
 )
-@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
+@click.option(
+    "--baseline", metavar="FILE", help="The baseline to compare with.  [default: baseline.json of the project]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, query: str, golden: str | None, baseline: str | None, as_json: bool) -> None:
-    """Show what RUN returned for QUERY, the id of a query, beside what is judged and what the baseline had.
+    """Show what RUN returned for QUERY, the id of a query, beside the judgments and the baseline.
 
-    RUN is a file, or the label, title or commit of a run of the project in the current folder; of a project DIR it is
-    the newest complete run.
+    RUN is a file, or the label, title or commit of a run of the project in the current folder. For a project DIR, karat
+    takes its newest complete run.
 
     Example: karat show examples/hotel Q1
     """

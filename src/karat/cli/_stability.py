@@ -20,9 +20,9 @@ from karat.cli._table import emit
 def command(run: str, measures: tuple[str, ...], folder: str | None, as_json: bool) -> None:
     """Show how far the scores of RUN differ between the wordings of a question, and between its repeats.
 
-    For each measure: the mean over the queries of the worst value, of the mean, and of the spread, which is the
-    difference between the best and the worst. If the system answers, also how many questions converge: every
-    answer cites what is relevant, and all cite the same.
+    For each measure, karat shows the mean over the queries of the worst value, of the mean, and of the spread, which is
+    the difference between the best and the worst. If the system gives answers, it also shows how many questions
+    converge: every answer cites something relevant, and all cite the same.
 
     Example: karat stability examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl -m R@5
     """

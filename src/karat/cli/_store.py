@@ -11,7 +11,7 @@ from karat.cli._table import emit, escaped
 
 @click.group("store")
 def command() -> None:
-    """Make, check or copy the store of a log: a file, or an address such as postgresql://USER@HOST/DATABASE.
+    """Create, check or copy the store of a log: a file, or an address such as postgresql://USER@HOST/DATABASE.
 
     Example: karat store check karat.db
     """
@@ -21,7 +21,7 @@ def command() -> None:
 @click.argument("store", metavar="STORE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def migrate(store: str, as_json: bool) -> None:
-    """Make STORE if it is not there, or bring it to this version of karat.
+    """Create STORE if it is missing, or upgrade it to this version of karat.
 
     Example: karat store migrate postgresql://karat@db.example/logs
     """
@@ -37,9 +37,8 @@ def migrate(store: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def check(context: click.Context, /, store: str, as_json: bool) -> None:
-    """Look for damage in STORE, for hours that are counted wrongly and for ids that occur twice.
-
-    The exit code is 1 if there is any.
+    """Look for damage in STORE, for hours that are counted wrongly and for duplicate ids. The exit code is 1 if there
+    is any.
 
     Example: karat store check karat.db
     """
@@ -62,7 +61,7 @@ def check(context: click.Context, /, store: str, as_json: bool) -> None:
 @click.argument("target", metavar="TO")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def copy(source: str, target: str, as_json: bool) -> None:
-    """Copy all that is in the store FROM into the store TO, which is made, or empty. The copy is compared.
+    """Copy everything in the store FROM into the store TO, which is new or empty, and compare the two.
 
     Example: karat store copy karat.db postgresql://karat@db.example/logs
     """

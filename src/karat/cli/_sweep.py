@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 @click.command("sweep")
 @click.argument("file", metavar="FILE")
 @click.option("--policy", metavar="NAME|FILE", help="The policy of the gate.  [default: that of FILE or karat.toml]")
-@click.option("--baseline", metavar="FILE", help="What the variants are held against.  [default: the project's]")
-@click.option("--objective", metavar="MEASURE", help="Accept only what is better by this measure.")
-@click.option("--require-gain", is_flag=True, help="Accept only what is better by the objective, or the first measure.")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Refuse more variants.")
+@click.option("--baseline", metavar="FILE", help="The baseline to compare the variants with.  [default: the project's]")
+@click.option("--objective", metavar="MEASURE", help="Accept only variants that are better by this measure.")
+@click.option(
+    "--require-gain",
+    is_flag=True,
+    help="Accept only variants that are better by the objective, or by the first measure.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Refuse more variants than this."
+)
 @click.option("--dry-run", is_flag=True, help="Only list the variants.")
 @click.option("--again", is_flag=True, help="Ask every variant, even if it has a finished run.")
 @click.option("-o", "--output", metavar="DIR", help="The folder for the runs.  [default: runs of the project]")
@@ -34,14 +40,20 @@ if TYPE_CHECKING:
     "--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk: each variant makes all of them."
 )
 @scoring_options
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the tests: the same seed, the same numbers.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="The seed of the tests: the same seed gives the same numbers.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, /, file: str, **options: Any) -> None:
-    """Try the variants of FILE, a grid or a list of changes to karat.toml, and hold each against the baseline.
+    """Try the variants in FILE, a grid or a list of changes to karat.toml, and compare each with the baseline.
 
-    A variant is ACCEPTED when it is shown to be not worse, and better where that is asked for, after correction for
-    the number of variants. An interrupted sweep goes on where it stopped when the same command is given again.
+    A variant is ACCEPTED if it is shown to be not worse, and better if you require that, after correction for the
+    number of variants. If a sweep is interrupted, repeat the command to continue it where it stopped.
 
     Example: karat sweep sweep.toml --objective nDCG@5
     """

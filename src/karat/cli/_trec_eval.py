@@ -68,13 +68,13 @@ def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> No
     metavar="MEASURE[.PARAMS]",
     help="A measure, or official (the default), set or all_trec; can be repeated.",
 )
-@click.option("-q", "--query_eval_wanted", "per_query", is_flag=True, help="Print every query's values too.")
+@click.option("-q", "--query_eval_wanted", "per_query", is_flag=True, help="Also print every query's values.")
 @click.option(
     "-c",
     "--complete_rel_info_wanted",
     "complete",
     is_flag=True,
-    help="Average over all judged queries; those that RUN does not have count as 0.",
+    help="Average over all judged queries; those missing from RUN count as 0.",
 )
 @click.option("-n", "--nosummary", "summary", flag_value=False, default=True, help="Print no averages.")
 @click.option(
@@ -93,7 +93,7 @@ def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> No
     "max_docs",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Look at the top N documents of each query only.",
+    help="Use only the top N documents of each query.",
 )
 @click.option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Remove unjudged documents first.")
 @click.option(

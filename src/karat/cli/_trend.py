@@ -20,7 +20,7 @@ from karat.cli._table import emit
     "--golden", "--project", metavar="DIR", help="The project of the runs.  [default: the folder that they are in]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--svg", metavar="FILE", help="Draw a line for each metric into a file; its name ends with .svg.")
+@click.option("--svg", metavar="FILE", help="Draw a line for each metric into this file, whose name ends with .svg.")
 def command(
     paths: tuple[str, ...],
     measures: tuple[str, ...],
@@ -31,8 +31,8 @@ def command(
 ) -> None:
     """Score the runs in DIR/runs, or the named ones, and show them from the oldest to the newest.
 
-    All are scored with the golden set as it is now; where it changed between two runs, a mark says so. Runs without a
-    question of the set are listed apart, and so are files that cannot be read.
+    karat scores all runs with the current golden set; if the set changed between two runs, a mark says so. Runs without
+    a question of the set are listed separately, and so are files that cannot be read.
 
     Example: karat trend examples/hotel -m nDCG@5 --svg trend.svg
     """

@@ -31,7 +31,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 @click.group("trial")
 def command() -> None:
-    """Trials that stay right however often you look, and graduate only if every condition is met.
+    """Trials stay valid however often you look, and graduate only if every condition is met.
 
     Example: karat trial list
     """
@@ -40,10 +40,14 @@ def command() -> None:
 @command.command("plan", short_help="Say how many sessions a trial will need.")
 @click.argument("file", metavar="[FILE]", required=False)
 @_MEASURE
-@click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect that is to be found.")
+@click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect to find.")
 @click.option("--alpha", type=_SHARE, default=0.05, show_default=True, help="How often a useless feature may graduate.")
 @click.option(
-    "--most", type=click.IntRange(1, 1_000_000), default=20_000, show_default=True, help="Give up after these."
+    "--most",
+    type=click.IntRange(1, 1_000_000),
+    default=20_000,
+    show_default=True,
+    help="Give up after this many sessions.",
 )
 @click.option(
     "--feature",
@@ -55,7 +59,7 @@ def command() -> None:
 @click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions"]), default="sessions",
               show_default=True, help="The kind of trial, if there is no FILE.")  # fmt: skip
 @_GOLDEN
-@click.option("--since", metavar="DAY", help="Only what was asked from this day on, such as 2026-11-01, or 7d.")
+@click.option("--since", metavar="DAY", help="Only use queries from this day on, such as 2026-11-01, or 7d.")
 @click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE
 @_JSON
@@ -105,20 +109,38 @@ def _plan_from_log(
 @click.option("--beta", type=_SHARE, default=0.2, show_default=True, help="How often a good one may be futile.")
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The smallest effect worth shipping.")
 @click.option(
-    "--least", type=click.IntRange(min=1), default=100, show_default=True, help="Differences before graduation."
+    "--least",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="The least number of differences before it graduates.",
 )
-@click.option("--guardrail", "guardrails", multiple=True, metavar="MEASURE", help="What may stop it; can be repeated.")
+@click.option(
+    "--guardrail",
+    "guardrails",
+    multiple=True,
+    metavar="MEASURE",
+    help="A measure that may stop the trial; can be repeated.",
+)
 @click.option(
     "--must-show",
     metavar="MEASURE",
     default="MustShowAll@10",
     show_default=True,
-    help="What must not drop; empty for nothing.",
+    help="The measure that must not drop; empty for none.",
 )
-@click.option("--latency-ratio", type=float, default=1.2, show_default=True, help="Most of the p95 of both.")
-@click.option("--unjudged-margin", type=float, default=0.05, show_default=True, help="More unjudged results allowed.")
-@click.option("--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="Planned units; can be repeated.")
-@click.option("--sigma", type=click.FloatRange(min=0, min_open=True), help="Show Wald's test for this deviation, too.")
+@click.option(
+    "--latency-ratio", type=float, default=1.2, show_default=True, help="The highest ratio of the p95 of both."
+)
+@click.option(
+    "--unjudged-margin", type=float, default=0.05, show_default=True, help="How many more unjudged results are allowed."
+)
+@click.option(
+    "--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="The planned share of units; can be repeated."
+)
+@click.option(
+    "--sigma", type=click.FloatRange(min=0, min_open=True), help="Also show Wald's test with this standard deviation."
+)
 @click.option("--corpus-measure", default="", metavar="MEASURE", help="What has to improve on the golden set.")
 @click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE
@@ -176,9 +198,9 @@ def record(feature: str, file: str, store: str, as_json: bool) -> None:
 @_STORE
 @_JSON
 def collect(feature: str, log: str | None, golden: str | None, store: str, as_json: bool) -> None:
-    """Measure the running trial of FEATURE in the sessions of the log that are over.
+    """Measure the running trial of FEATURE in the sessions of the log that have ended.
 
-    Each session counts once, whoever collects, and however often.
+    Each session counts once, whoever collects and however often.
 
     Example: karat trial collect rerank --golden examples/hotel
     """
@@ -215,7 +237,7 @@ def status(feature: str, store: str, as_json: bool) -> None:
 @_STORE
 @_JSON
 def report(feature: str, html: str | None, svg: str | None, store: str, as_json: bool) -> None:
-    """Show the latest trial of FEATURE over time: its mean difference, where it can be, and the evidence.
+    """Show the latest trial of FEATURE over time: its mean difference with the interval, and the evidence.
 
     Example: karat trial report rerank --html trial.html
     """
@@ -244,8 +266,8 @@ def report(feature: str, html: str | None, svg: str | None, store: str, as_json:
 @click.option("--golden", metavar="SET", required=True, help="Golden set or project with judgments.")
 @click.option("-m", "--measure", metavar="MEASURE", default="nDCG@10", show_default=True, help="What must not be lost.")
 @click.option("--stratify", type=click.Choice(["category", "type", "intent"]), default="category", show_default=True,
-              help="Of what each group keeps its share.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same holdout.")
+              help="The field of whose values each keeps its share.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same holdout.")
 @_STORE
 @_JSON
 def holdout(feature: str, golden: str, store: str, as_json: bool, **options: Any) -> None:
@@ -274,7 +296,7 @@ def holdout(feature: str, golden: str, store: str, as_json: bool, **options: Any
 def decide(context: click.Context, feature: str, author: str | None, reason: str, store: str, as_json: bool) -> None:
     """Carry out what the evidence on FEATURE allows, on its trial and its flag.
 
-    Exits with 0 if it graduated, 1 if it was rejected, and 4 if it goes on or a person has to decide.
+    The exit code is 0 if it graduated, 1 if it was rejected, and 4 if it continues or a person has to decide.
 
     Example: karat trial decide rerank
     """
@@ -313,7 +335,7 @@ def stop(feature: str, author: str | None, reason: str, store: str, as_json: boo
 @_STORE
 @_JSON
 def reopen(feature: str, author: str | None, reason: str, store: str, as_json: bool) -> None:
-    """Let the latest trial of FEATURE run again, with all that was measured. Its flag stays as it is.
+    """Let the latest trial of FEATURE run again, with everything measured so far. Its flag stays as it is.
 
     Example: karat trial reopen rerank --reason "the outage is over"
     """

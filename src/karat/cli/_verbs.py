@@ -20,7 +20,7 @@ _READING = {"trial": ("collect", "holdout", "plan", "record")}
 
 def _limit_option() -> click.Option:
     """Return the option that all verbs have that read files."""
-    text = "Read files and sets of up to so many bytes, unpacked, such as 8G.  [default: 2G]"
+    text = "The largest file or set to read, in unpacked bytes, such as 8G.  [default: 2G]"
     return click.Option(
         ["--max-bytes"], metavar="SIZE", help=text, expose_value=False, is_eager=True, callback=_set_limit
     )
