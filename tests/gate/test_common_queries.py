@@ -33,3 +33,21 @@ def scored(*values: float | None) -> Evaluation:
 def test_a_change_is_over_the_queries_that_the_baseline_scored(kind, now, then, outcome, numbers):
     check = only(scored(*now), scored(*then), Rule(metric="P@1", **{kind: 0.1}))
     assert (check.outcome.value, check.current, check.baseline) == (outcome, pytest.approx(numbers[0]), numbers[1])
+
+
+@each("rule", [Rule(metric="P@1", max_drop_abs=0.1), Rule(metric="P@1", non_inferior=True)])
+@each(
+    ("before", "outcome"),
+    [
+        # The baseline was not asked the questions that have a value now: it could not have one.
+        pytest.param((None, None), "inconclusive", id="new"),
+        # It was asked one of them and has no value: something is missing, and that does not pass.
+        pytest.param((None, None, None), "fail", id="asked"),
+        # It has a value of another question, which the run lost.
+        pytest.param((1, None), "fail", id="lost"),
+    ],
+)
+def test_what_is_about_new_questions_alone_is_unknown_and_not_lost(rule, before, outcome):
+    """The first unanswerable question of a golden set, say: TrueEmpty is for nothing that the baseline was asked."""
+    check = only(scored(None, None, 1, 1), scored(*before), rule)
+    assert (check.outcome.value, check.baseline) == (outcome, None)

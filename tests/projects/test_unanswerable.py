@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from karat.evaluation import evaluation_report, score_run
 from karat.gate import Baseline, write_baseline
 from karat.golden import check, diff, fingerprint
 from karat.projects import GateResult, check_row, gate_run, open_project, report_document, show_query
+from karat.projects.baselines import accept_run
 from karat.reports import render_csv, render_html, render_markdown, render_text, summarise_check
 from karat.runs import make_run
 from karat.schema import to_plain
@@ -203,3 +205,27 @@ def test_it_is_part_of_what_scores_depend_on() -> None:
     assert (changes.bump, changes.queries.changed) == ("major", {"helipad": ("answerable",), "casino": ("answerable",)})
     known = GoldenSet(queries=(Query(id="q", text="?"),))
     assert fingerprint(known) == "sha256:a90e6300b4ead5c154adb9350630b5f788c9560074cf19fdff364db1e6e7e8c8"
+
+
+@pytest.mark.parametrize("outcome", ["pass", "fail"])
+def test_the_first_unanswerable_question_of_a_set_can_be_taken_in(tmp_path: Path, outcome: str) -> None:
+    """The baseline was asked none, so that it has no TrueEmpty: that is unknown, and the next baseline has it."""
+    more = (Query(id="pool-2", text="When is it closed?"), Query(id="wifi-2", text="How fast is it?"))
+    judgments = tuple(Judgment(query=query.id, target=Target(document=query.id[:4]), grade=3) for query in more)
+    first = replace(SET, queries=(*SET.queries[:2], *more), judgments=(*SET.judgments, *judgments))
+    (tmp_path / "karat.toml").write_text(f'[golden]\npath = "set"\n[gate]\non_inconclusive = "{outcome}"\n')
+    golden.write(first, tmp_path / "set")
+    project = open_project(tmp_path)
+    accept_run(project, make_run(first, rightly))
+    shutil.rmtree(tmp_path / "set")
+    golden.write(replace(first, queries=(*first.queries, SET.queries[2])), tmp_path / "set")
+    project = open_project(tmp_path)
+    run = make_run(project.golden, rightly)
+    decision = gate_run(project, run).decision
+    unknown = {check.metric for check in decision.checks if check.outcome.value == "inconclusive"}
+    assert "TrueEmpty" in unknown
+    assert not decision.failures
+    text = render_text(report_document(gate_run(project, run)))
+    assert "all questions that have a value are new; karat baseline update RUN takes them in" in text
+    accept_run(project, run)
+    assert all(check.baseline == 1 for check in gate_run(project, run).decision.checks if check.metric == "TrueEmpty")

@@ -11,6 +11,7 @@ from karat.gate._comparison import Comparison, Correction, align_changes, compar
 from karat.gate._corrected import correct_measures, describe_corrections, lacks_baseline_labels
 from karat.gate._decision import Decision, decide
 from karat.gate._growth import describe_growth, list_queries
+from karat.gate._limits import is_unasked
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
@@ -57,6 +58,7 @@ __all__ = [
     "find_uncertainty",
     "hold_at_bounds",
     "is_baseline",
+    "is_unasked",
     "lacks_baseline_labels",
     "list_queries",
     "lower_is_better",

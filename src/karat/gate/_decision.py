@@ -18,9 +18,11 @@ from karat.gate._limits import (
     check_limits,
     check_number,
     defer,
+    defer_new,
     explain_missing,
     explain_untestable,
     fail_missing,
+    is_unasked,
     note_silent,
     read_number,
     select_queries,
@@ -183,6 +185,8 @@ def _run_tests(
             checks.append(fail_missing(rule, kind, None))
         elif baseline is None or pairs is None:
             checks.append(defer(rule, kind, now, None))
+        elif not len(pairs) and is_unasked(candidate, baseline, rule.metric, queries):
+            checks.append(defer_new(rule, kind, now, None))
         elif not len(pairs):
             reason = (
                 "the baseline has no scores of single queries"

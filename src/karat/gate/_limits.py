@@ -105,6 +105,8 @@ def check_limits(
             if (limit := getattr(rule, kind)) is not None:
                 if baseline is None and not math.isnan(now):
                     yield defer(rule, kind, now, limit)
+                elif baseline is not None and math.isnan(then) and is_unasked(changed, baseline, rule.metric, queries):
+                    yield defer_new(rule, kind, now, limit)
                 else:
                     yield check_change(rule, kind, compared, then, limit)
 
@@ -309,6 +311,25 @@ def defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit, outcome=Outcome.INCONCLUSIVE,
         reason="there is no baseline yet; karat baseline update RUN records one",
+    )  # fmt: skip
+
+
+def is_unasked(candidate: Evaluation, baseline: Evaluation, metric: str, queries: Sequence[str] | None) -> bool:
+    """Return whether all questions with a value of a measure are new, so that the baseline could not have one."""
+    now, then = candidate.scores, baseline.scores
+    if not baseline.query_set or metric not in now.columns:
+        return False
+    if metric in then.columns and then.present(metric, queries)[0]:
+        return False
+    names = now.present(metric, queries)[0]
+    return bool(names) and baseline.query_set.isdisjoint(names)
+
+
+def defer_new(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
+    """Return an inconclusive check of a rule that is about new questions alone, which the baseline was not asked."""
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit, outcome=Outcome.INCONCLUSIVE,
+        reason="all questions that have a value are new; karat baseline update RUN takes them in",
     )  # fmt: skip
 
 

@@ -151,6 +151,10 @@ def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
     if document.baseline is None:
         return "; ".join([*remedies, *floors, *(["a baseline"] if tested and not remedies else [])]) or "a baseline"
     remedies += [*(_REMEDIES[check.kind] for check in unsure if check.kind == "empty"), *floors]
+    unasked = [check for check in tested if check.current is not None and check.baseline is None]
+    if unasked:
+        remedies.append(_REMEDIES["empty"])
+        tested = [check for check in tested if check not in unasked]
     return "; ".join([*remedies, *([_describe_evidence(document, tested)] if tested else [])])
 
 

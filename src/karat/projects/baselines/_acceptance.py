@@ -20,6 +20,7 @@ from karat.gate import (
     Policy,
     Rule,
     decide,
+    is_unasked,
     lacks_baseline_labels,
     lower_is_better,
     read_baseline,
@@ -133,7 +134,7 @@ def _object(decision: Decision) -> GateFailed | None:
     failures = [check for check in decision.failures if not _is_new(check, decision)]
     if decision.outcome is Outcome.ERROR:
         failures = [check for check in failures if check.outcome is Outcome.ERROR]
-    unknown = _find_unknown(decision)
+    unknown = [check for check in _find_unknown(decision) if not _is_new(check, decision)]
     if failures or (unknown and decision.exit_code):
         problem = "the run does not pass its own gate and is not recorded"
         return _refuse(problem, failures or unknown, decision.exit_code)
@@ -197,11 +198,12 @@ def _refuse(problem: str, checks: Sequence[Check], exit_code: int) -> GateFailed
 
 
 def _is_new(check: Check, decision: Decision) -> bool:
-    """Return whether a check failed only because the replaced baseline lacks the measure, or labels of it."""
-    return lacks_baseline_labels(check) or (
-        decision.baseline is not None
-        and decision.baseline.has_queries  # a baseline of means alone lacks what the tests need for every measure
-        and check.metric not in decision.baseline.means
-        and check.metric in decision.candidate.means
-        and check.kind not in ("min", "max", "must_pass")
-    )
+    """Return whether nothing is known because the replaced baseline lacks the measure, its questions, or labels of it."""
+    candidate, before = decision.candidate, decision.baseline
+    if lacks_baseline_labels(check):
+        return True
+    if before is None or not before.has_queries or check.kind in ("min", "max", "must_pass"):
+        return False  # a baseline of means alone lacks what the tests need for every measure
+    if check.metric not in before.means and check.metric in candidate.means:
+        return True
+    return is_unasked(candidate, before, check.metric, None if check.where is None else candidate.segments[check.where])
