@@ -11,15 +11,15 @@ import polars as pl
 
 from karat.core import InputError
 from karat.files import BOM
-from karat.measures._alignment import Judgments
+from karat.measures._alignment import Ints, Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import Source
 from karat.measures._parquet_size import group_sizes, refuse_bomb
 from karat.measures._stream import ROWS, Frames, NotUnderstood, Piece, block_starts, hashes, refuse_duplicates
 
-_CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
+_CHUNK = 4 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
 _CACHED = 2**18  # bytes that stay in the cache between passes: four times as fast as whole pieces
-_MOST_OF_GROUP, _LEAST_OF_GROUP = 4 * ROWS, ROWS // 32  # rows
+_MOST_OF_GROUP, _LEAST_OF_GROUP = 8 * ROWS, ROWS // 16  # rows
 _TREC_SCHEMA: dict[Kind, dict[str, Any]] = {
     "qrels": {"query": pl.String, "iteration": pl.String, "document": pl.String, "value": pl.Int64},
     "run": dict.fromkeys(("query", "q0", "document", "rank"), pl.String) | {"value": pl.Float64, "tag": pl.String},
@@ -231,8 +231,7 @@ def frame_judgments(frames: Frames, source: str) -> Judgments:
     pieces = list(frames())
     if not pieces:
         raise NotUnderstood
-    frame = pl.concat(pieces, rechunk=True).sort("query", maintain_order=True)
-    starts = block_starts(frame["query"])
+    frame, starts = _sort_queries(pl.concat(pieces, rechunk=True))
     refuse_duplicates(frame, hashes(frame["document"], 0), np.diff(starts, append=len(frame)), "qrels", source)
     return Judgments(
         queries=tuple(frame["query"].gather(starts).to_list()),
@@ -241,6 +240,22 @@ def frame_judgments(frames: Frames, source: str) -> Judgments:
         grades=frame["value"].to_numpy().astype(np.int64),
         source=source,
     )
+
+
+def _sort_queries(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
+    """Return the rows in order of their queries, otherwise in the order in which they are, and where each query begins.
+
+    Rows of a query stand together nearly always. To sort queries costs a tenth of sorting rows.
+    """
+    starts = block_starts(frame["query"])
+    queries = frame["query"].gather(starts)
+    if queries.n_unique() < len(queries):
+        frame = frame.sort("query", maintain_order=True)
+        return frame, block_starts(frame["query"])
+    order = queries.arg_sort().to_numpy()
+    sizes = np.diff(starts, append=len(frame))[order]
+    begins = np.cumsum(sizes) - sizes
+    return frame[np.arange(len(frame)) + np.repeat(starts[order] - begins, sizes)], begins
 
 
 def pieces_table(pieces: Iterable[Piece]) -> dict[str, dict[str, float]]:

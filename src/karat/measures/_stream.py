@@ -25,8 +25,8 @@ Frames = Callable[[], Iterator[pl.DataFrame]]
 Hashes = NDArray[np.uint64]
 T = TypeVar("T")
 
-ROWS = 500_000
-"""Rows per piece: few enough to fit the cache, and enough that the calls cost little."""
+ROWS = 250_000
+"""Rows per piece: few enough that memory is used again and not asked for, and enough that the calls cost little."""
 
 
 _DOCUMENT_SEED, _QUERY_SEED = 0, 1
