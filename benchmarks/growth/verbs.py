@@ -155,6 +155,7 @@ LIVE: Mapping[str, Arguments] = {
     "online report": lambda at: ["online", "report", at.log, "--golden", at.project, "--json"],
     "online export": lambda at: ["online", "export", at.log, at.file("days"), "--format", "parquet"],
     "online import": lambda at: ["online", "import", at.file("imported.db"), at.file("days")],
+    "online estimate": lambda at: ["online", "estimate", at.file("days"), "--minimum", "1", "--json"],
     "online report, folder": lambda at: ["online", "report", at.file("days"), "--json"],
     "harvest": lambda at: ["harvest", at.log, "--golden", at.project, "-o", at.file("harvest")],
     "harvest, folder": lambda at: ["harvest", at.file("days"), "--golden", at.project, "-o", at.file("harvested")],
@@ -208,7 +209,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "it reads what the verb beside it reads": (*("migrate shadow", "online canary", "online record", "trial holdout"),),
 }
 """The verbs that are not measured here, by the reason."""
-WITH_THREADS = ("online export", "online import", "online report, folder", "harvest, folder")
+WITH_THREADS = ("online export", "online import", "online estimate", "online report, folder", "harvest, folder")
 """The verbs that use Polars, whose threads a fork of this process would not have, and would wait for."""
 EVERY = ASKING | LOOKING | LIVE
 """All of them, in an order in which each finds what it reads."""

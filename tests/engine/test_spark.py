@@ -135,14 +135,16 @@ def test_a_log_gives_the_same_report_harvest_and_estimates(shared: SparkEngine, 
     _, exported = write_log(tmp_path, seed=5, size=200)
     shared.rows_per_task = 150
     address = exported.as_uri()  # of a file system that Spark reads, as s3a://bucket/log is
-    for options in ([], ["--since", "2001-09-10", "--until", "2001-09-12"]):
+    estimate = ["estimate", "--minimum", "1", "--shown", "1000"]
+    for options in (["report"], ["report", "--since", "2001-09-10", "--until", "2001-09-12"], estimate):
         here, there = (
-            run_karat("online", "report", place, "--json", *options, *engine)
+            run_karat("online", *options, place, "--json", *engine)
             for place, engine in ((exported, []), (address, ["--engine", shared.address]))
         )
         assert (there.returncode, there.stderr) == (0, b"")
         assert there.stdout.replace(address.encode(), str(exported).encode()) == here.stdout
         assert b'"queries": 0' not in here.stdout
+        assert b'"estimates": []' not in here.stdout
     for name, engine in (("here", []), ("there", ["--engine", shared.address])):
         done = run_karat("harvest", exported, "--size", "20", "-o", tmp_path / name, *engine)
         assert done.returncode == 0, done.stderr

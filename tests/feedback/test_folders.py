@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import shutil
 from collections import Counter
@@ -18,13 +19,14 @@ import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict as fields
 from msgspec.structs import replace
 
 from in_process import run_karat
 from karat import online
 from karat.core import InputError, UsageError
 from karat.engine import LocalEngine, Operation, Source
-from karat.feedback import estimate_log, harvest_log, read_sessions, report_log
+from karat.feedback import estimate_log, harvest_log, read_sessions, report_clicks, report_log
 from karat.feedback._exported import list_columns
 from karat.feedback._folder import harvest_folder, report_folder
 from karat.feedback._pairs import group_queries
@@ -159,6 +161,23 @@ def test_clicks_by_hand(logs: list[tuple[Path, Path]]) -> None:
         next(estimate_log(logs[0][1], "clicks"))  # type: ignore[arg-type]
 
 
+def test_a_report_of_clicks_is_what_the_estimates_are(logs: list[tuple[Path, Path]]) -> None:
+    """Counts of all pairs, and those that were shown most: of equals the first in the alphabet; null is unbounded."""
+    store, exported = logs[0]
+    frame = pl.concat(estimate_log(store, "coec", minimum=12)).sort(["query", "document"])
+    rows = sorted(frame.iter_rows(named=True), key=lambda row: -row["shown"])
+    report = report_clicks(exported, "coec", minimum=12, listed=30)
+    assert (report.pairs, report.estimated) == (len(rows), sum(row["value"] is not None for row in rows))
+    assert 0 < report.estimated < report.pairs
+    assert (report.shown, report.clicks) == (sum(row["shown"] for row in rows), sum(row["clicks"] for row in rows))
+    expected = [row | {"high": None if math.isinf(row["high"]) else row["high"]} for row in rows[:30]]
+    assert [fields(estimate) for estimate in report.estimates] == expected
+    assert {row["high"] is None for row in expected} == {True, False}
+    assert replace(report, store="") == replace(report_clicks(store, "coec", minimum=12, listed=30), store="")
+    empty = report_clicks(exported, until=2.0)
+    assert (empty.pairs, empty.estimates, empty.notes) == (0, (), ("nobody was shown a document in this span",))
+
+
 def test_what_is_held_does_not_grow_with_the_rows() -> None:
     """Of five times as many sessions and texts no more is held at once: frames are read one by one, sums handed on."""
     most = {}
@@ -190,9 +209,10 @@ def make_frames(sessions: int) -> Iterator[pl.DataFrame]:
 def test_commands_take_a_folder(logs: list[tuple[Path, Path]], tmp_path: Path) -> None:
     """The same numbers, in text and JSON; what cannot be done is refused in one line."""
     store, exported = logs[1]
-    there, here = (run_karat("online", "report", place, "--json") for place in (store, exported))
-    assert here.returncode == 0, here.stderr
-    assert here.stdout.replace(str(exported).encode(), str(store).encode()) == there.stdout
+    for verb in (["report", "--json"], ["estimate", "--json"], ["estimate", "--estimator", "coec", "--minimum", "3"]):
+        there, here = (run_karat("online", *verb, place) for place in (store, exported))
+        assert here.returncode == 0, here.stderr
+        assert here.stdout.replace(str(exported).encode(), str(store).encode()) == there.stdout
     assert run_karat("harvest", exported, "-o", tmp_path / "a").returncode == 0
     assert run_karat("harvest", store, "-o", tmp_path / "b").returncode == 0
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
@@ -202,6 +222,7 @@ def test_commands_take_a_folder(logs: list[tuple[Path, Path]], tmp_path: Path) -
     for message, *arguments in (
         (b"--record writes into a store", "harvest", exported, "--record"),
         (b"is an export as UBI", "online", "report", tmp_path / "ubi"),
+        (b"export it first", "online", "estimate", store, "--engine", "spark://127.0.0.1:1"),
         (b"engine 'elsewhere' is none that karat knows", "online", "report", exported, "--engine", "elsewhere"),
         (b"no export of karat", "harvest", tmp_path),
     ):

@@ -9,6 +9,7 @@ from karat.cli._verbs import Verbs
 _VERBS = {
     "acknowledge": "karat.cli._online_acknowledge",
     "canary": "karat.cli._online_canary",
+    "estimate": "karat.cli._online_estimate",
     "expire": "karat.cli._online_expire",
     "export": "karat.cli._online_export",
     "forget": "karat.cli._online_forget",

@@ -27,7 +27,7 @@ from karat.feedback._timeline import SessionRecords, describe_line, find_session
 from karat.feedback._uses import UseCounter
 
 if TYPE_CHECKING:
-    from karat.feedback._estimating import estimate_log
+    from karat.feedback._estimating import estimate_log, report_clicks
 
 __all__ = [
     "MOST_PER_SESSION",
@@ -64,6 +64,7 @@ __all__ = [
     "read_sessions",
     "rebuild_sessions",
     "record_judgments",
+    "report_clicks",
     "report_log",
     "report_sessions",
     "summarise_sessions",
@@ -72,4 +73,4 @@ __all__ = [
 
 # Imported at first use: it needs Polars.
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
-    __getattr__ = open_lazily(__name__, {"estimate_log": "_estimating"})
+    __getattr__ = open_lazily(__name__, {"estimate_log": "_estimating", "report_clicks": "_estimating"})

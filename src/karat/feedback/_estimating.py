@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from karat.feedback._rebuild import read_sessions
 from karat.feedback._rows import add_rows, join_frames
 from karat.feedback._sampling import refuse_reversed
 from karat.online import find_files, is_export, read_log
+from karat.schema.feedback import ClickEstimate, ClickEstimator, ClickReport
 from karat.stats.clicks import (
     LEAST_IMPRESSIONS,
     Attractions,
@@ -35,7 +36,8 @@ from karat.stats.clicks import (
 if TYPE_CHECKING:
     from karat.engine import Engine
 
-ClickEstimator = Literal["coec", "ctr", "ips", "sdbn", "snips"]
+LISTED = 10
+"""Pairs that a report lists."""
 ESTIMATES: dict[str, Any] = {
     "query": pl.String,
     "document": pl.String,
@@ -88,6 +90,43 @@ def estimate_log(
             for body in frame["body"]:
                 totals.merge(decode(body, ClickTotals))
         yield from parts.merge(partial(estimate_rows, estimate=partial(estimate, totals=totals)), runner, ESTIMATES)
+
+
+def report_clicks(
+    store: str | os.PathLike[str] = "karat.db",
+    estimator: ClickEstimator = "snips",
+    *,
+    since: float | None = None,
+    until: float | None = None,
+    minimum: int = LEAST_IMPRESSIONS,
+    confidence: float = 0.95,
+    listed: int = LISTED,
+    engine: Engine | None = None,
+) -> ClickReport:
+    """Return what :func:`estimate_log` says, with the ``listed`` pairs of query and document that were shown most.
+
+    It is the same from a store and from files, on any engine. Only the pairs that it lists are held.
+    """
+    frames = estimate_log(
+        store, estimator, since=since, until=until, minimum=minimum, confidence=confidence, engine=engine
+    )
+    sums = pl.DataFrame(schema={"pairs": pl.Int64, "estimated": pl.Int64, "shown": pl.Int64, "clicks": pl.Int64})
+    most = pl.DataFrame(schema=ESTIMATES)
+    for frame in frames:
+        counts = frame.select(pairs=pl.len().cast(pl.Int64), estimated=pl.col("value").count().cast(pl.Int64))
+        sums = pl.concat([sums, counts.hstack(frame.select(pl.col("shown", "clicks").sum()))]).sum()
+        most = pl.concat([most, frame]).sort("shown", "query", "document", descending=[True, False, False]).head(listed)
+    rows = most.with_columns(high=pl.when(pl.col("high").is_finite()).then("high")).iter_rows(named=True)
+    estimates = tuple(ClickEstimate(**row) for row in rows)
+    notes = () if sums["pairs"].item() else ("nobody was shown a document" + _in_span(since, until),)
+    return ClickReport(
+        store=os.fspath(store), estimator=estimator, minimum=minimum, confidence=confidence,
+        **sums.row(0, named=True), estimates=estimates, notes=notes,
+    )  # fmt: skip
+
+
+def _in_span(since: float | None, until: float | None) -> str:
+    return "" if since is None and until is None else " in this span"
 
 
 def add_totals(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

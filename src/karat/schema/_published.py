@@ -76,6 +76,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "migration-table": ("migration", "MigrationTable"),
     "online-acknowledgement": ("_online", "OnlineAcknowledgement"),
     "online-canary": ("watch", "CanaryReport"),
+    "online-estimate": ("feedback", "ClickReport"),
     "online-export": ("_online", "OnlineExport"),
     "online-forgetting": ("_online", "OnlineForgetting"),
     "online-health": ("_online", "OnlineHealth"),

@@ -1,5 +1,6 @@
 """The JSON of live traffic: what became of it, and what was harvested from it."""
 
+from karat.schema.feedback._clicks import ClickEstimate, ClickEstimator, ClickReport
 from karat.schema.feedback._harvest import BehaviourRow, HarvestGroup, HarvestReport
 from karat.schema.feedback._report import (
     OnlineDay,
@@ -14,6 +15,9 @@ from karat.schema.feedback._session import SessionQuery, SessionSummary, Session
 
 __all__ = [
     "BehaviourRow",
+    "ClickEstimate",
+    "ClickEstimator",
+    "ClickReport",
     "HarvestGroup",
     "HarvestReport",
     "OnlineDay",
