@@ -12,7 +12,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,8 +31,27 @@ _ERROR = re.compile(r"\bERROR\b[^:]*: (.*)")
 _JAVA_VERSION = re.compile(r'version "(\d+)')
 
 
-def start_session(master: str, settings: Mapping[str, str]) -> tuple[Any, IO[bytes]]:
-    """Start Spark for a master. Return its session, and the file into which its Java process writes."""
+@dataclass(frozen=True)
+class Running:
+    """Spark that was started from here."""
+
+    session: Any
+    log: IO[bytes]
+    """The file into which its Java process writes."""
+    files: ExitStack
+    """What is closed and removed when it has ended."""
+
+    def stop(self) -> None:
+        """Stop Spark and its Java process, so that another one can be started in this process."""
+        gateway = self.session.sparkContext._gateway
+        with self.files:
+            with suppress(Exception):  # the Java process may have ended before
+                self.session.stop()
+            stop_gateway(require_pyspark(), gateway)
+
+
+def start_session(master: str, settings: Mapping[str, str]) -> Running:
+    """Start Spark for a master."""
     package = require_pyspark()
     # Spark asks for pandas in many places, and karat lets it do nothing with it.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -40,11 +60,15 @@ def start_session(master: str, settings: Mapping[str, str]) -> tuple[Any, IO[byt
     find_java()
     for place in list_masters(master):
         reach(place)
-    log = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed with the session)
     conf = package.SparkConf(loadDefaults=False).setAll(list({**settings, "spark.master": master}.items()))
-    with _environment():
+    with ExitStack() as files:
+        log = files.enter_context(tempfile.TemporaryFile())
         try:
-            gateway = require_pyspark("java_gateway").launch_gateway(conf, {"stdout": log, "stderr": log})
+            home = None if list_masters(master) else files.enter_context(own_home())
+            with _environment(home):
+                gateway = require_pyspark("java_gateway").launch_gateway(conf, {"stdout": log, "stderr": log})
+        except OSError as error:
+            raise SystemFailed(f"Spark does not start: {error}; is SPARK_HOME its folder?") from None
         except require_pyspark("errors").PySparkException:
             raise SystemFailed(f"Spark does not start: {last_error(log)}") from None
         try:
@@ -52,20 +76,12 @@ def start_session(master: str, settings: Mapping[str, str]) -> tuple[Any, IO[byt
         except Exception as error:
             stop_gateway(package, gateway)
             raise SystemFailed(f"Spark does not start: {first_line(error)}") from None
-    return require_pyspark("sql").SparkSession(context), log
+        return Running(require_pyspark("sql").SparkSession(context), log, files.pop_all())
 
 
 def require_pyspark(module: str = "") -> Any:
     """Return the package pyspark or a module of it, or say how to install it."""
     return require_package(f"pyspark.{module}" if module else "pyspark", purpose="a Spark engine", extra="spark")
-
-
-def stop_session(session: Any) -> None:
-    """Stop Spark and its Java process, so that another one can be started in this process."""
-    package, gateway = require_pyspark(), session.sparkContext._gateway
-    with suppress(Exception):  # the Java process may have ended before
-        session.stop()
-    stop_gateway(package, gateway)
 
 
 def stop_gateway(package: Any, gateway: Any) -> None:
@@ -79,15 +95,27 @@ def stop_gateway(package: Any, gateway: Any) -> None:
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
-    """Let Spark's own command lines and warnings be those that this karat needs."""
-    kept = os.environ.get("PYSPARK_PYTHON")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+def own_home() -> Iterator[str]:
+    """Yield a folder that stands for Spark's own, in which workers inside this machine write, and remove nothing."""
+    with tempfile.TemporaryDirectory(prefix="karat-spark-") as folder:
+        for entry in Path(require_pyspark("find_spark_home")._find_spark_home()).iterdir():
+            if entry.name != "work":
+                Path(folder, entry.name).symlink_to(entry.absolute())
+        yield folder
+
+
+@contextmanager
+def _environment(home: str | None) -> Iterator[None]:
+    """Set, as long as Spark starts, which Python its workers run, and where its home is."""
+    wanted = {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    wanted |= {"SPARK_HOME": home} if home else {}
+    kept = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        if kept is None:
-            del os.environ["PYSPARK_PYTHON"]
+        for name, value in kept.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def make_settings() -> dict[str, str]:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial, reduce
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -17,12 +17,12 @@ from karat.engine._failures import explain_failure
 from karat.engine._operation import Operation, Source, require_columns
 from karat.engine._parquet import ENDINGS
 from karat.engine._session import (
+    Running,
     count_executors,
     last_error,
     make_settings,
     require_pyspark,
     start_session,
-    stop_session,
     wait_for_executors,
 )
 from karat.engine._task import SCHEMA, read_result, run_task
@@ -58,15 +58,15 @@ class SparkEngine:
 
     def __init__(self, address: str, *, rows_per_task: int = ROWS_PER_TASK, patience: float = _PATIENCE) -> None:
         self.address, self.rows_per_task, self.patience = address, rows_per_task, patience
-        self._running: tuple[Any, IO[bytes]] | None = None
+        self._running: Running | None = None
 
     @property
     def session(self) -> Any:
         """The Spark session; it is started if there is none."""
         if self._running is None:
             self._running = start_session(self.address, make_settings())
-            wait_for_executors(self._running[0], self.patience, self._running[1])
-        return self._running[0]
+            wait_for_executors(self._running.session, self.patience, self._running.log)
+        return self._running.session
 
     def read_schema(self, paths: tuple[str, ...]) -> dict[str, Any]:
         """Return the columns of files, each with its Polars type; null for a column of a folder's name."""
@@ -97,9 +97,8 @@ class SparkEngine:
     def close(self) -> None:
         """Stop Spark here; the cluster goes on."""
         if self._running is not None:
-            (session, log), self._running = self._running, None
-            stop_session(session)
-            log.close()
+            running, self._running = self._running, None
+            running.stop()
 
     def __enter__(self) -> SparkEngine:
         return self
@@ -143,8 +142,8 @@ class SparkEngine:
             with self._watched():
                 yield
         except errors as error:
-            log = self._running[1] if self._running else None
-            raise explain_failure(error, paths, last_error(log) if log else "") from error
+            said = last_error(self._running.log) if self._running else ""
+            raise explain_failure(error, paths, said) from error
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
