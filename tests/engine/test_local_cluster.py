@@ -27,10 +27,13 @@ def test_a_cluster_that_a_command_starts_gives_the_same_and_leaves_nothing(tmp_p
     write(frame, tmp_path / "run", 3)
     judged = frame.sample(200, seed=2).select("query_id", "doc_id", relevance=pl.Series(random.integers(0, 4, 200)))
     judged.write_parquet(tmp_path / "qrels.parquet")
-    for name in ("conf", "temporary"):
+    for name in ("conf", "temporary", "bin"):
         (tmp_path / name).mkdir()
+    (tmp_path / "bin" / "python3").write_text("#!/bin/sh\nexit 9\n")  # workers have the Python of the command
+    (tmp_path / "bin" / "python3").chmod(0o755)
     (tmp_path / "conf" / "spark-defaults.conf").write_text(clusters.DEFAULTS)
     environment = os.environ | {"SPARK_CONF_DIR": "conf", "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     environment |= dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(tmp_path / "temporary"))
     before = sorted(path.name for path in clusters.HOME.iterdir())
     outputs = []

@@ -66,17 +66,25 @@ def start_session(master: str, settings: Mapping[str, str]) -> Running:
         try:
             home = None if list_masters(master) else files.enter_context(own_home())
             with _environment(home):
-                gateway = require_pyspark("java_gateway").launch_gateway(conf, {"stdout": log, "stderr": log})
+                session = _launch(conf, log)
         except OSError as error:
             raise SystemFailed(f"Spark does not start: {error}; is SPARK_HOME its folder?") from None
-        except require_pyspark("errors").PySparkException:
-            raise SystemFailed(f"Spark does not start: {last_error(log)}") from None
-        try:
-            context = package.SparkContext(gateway=gateway)
-        except Exception as error:
-            stop_gateway(package, gateway)
-            raise SystemFailed(f"Spark does not start: {first_line(error)}") from None
-        return Running(require_pyspark("sql").SparkSession(context), log, files.pop_all())
+        return Running(session, log, files.pop_all())
+
+
+def _launch(conf: Any, log: IO[bytes]) -> Any:
+    """Start Spark's Java process, and return its session."""
+    package = require_pyspark()
+    try:
+        gateway = require_pyspark("java_gateway").launch_gateway(conf, {"stdout": log, "stderr": log})
+    except require_pyspark("errors").PySparkException:
+        raise SystemFailed(f"Spark does not start: {last_error(log)}") from None
+    try:
+        context = package.SparkContext(gateway=gateway)
+    except Exception as error:
+        stop_gateway(package, gateway)
+        raise SystemFailed(f"Spark does not start: {first_line(error)}") from None
+    return require_pyspark("sql").SparkSession(context)
 
 
 def require_pyspark(module: str = "") -> Any:

@@ -192,12 +192,22 @@ def _select(rows: DataFrame, operation: Operation, source: Source) -> DataFrame:
         value = col(_quote(source.name_of(column)))
         rows = rows if low is None else rows.where(value >= lit(low))
         rows = rows if high is None else rows.where(value < lit(high))
-    return rows.select(
-        [
-            _cast(col(_quote(source.name_of(column))), type_, column in operation.sorting).alias(column)
-            for column, type_ in operation.columns.items()
-        ]
-    )
+    columns = []
+    for column, type_ in operation.columns.items():
+        name = source.name_of(column)
+        value = _narrow(col(_quote(name)), type_, rows.schema[name].dataType)
+        columns.append(_cast(value, type_, column in operation.sorting).alias(column))
+    return rows.select(columns)
+
+
+def _narrow(column: Any, type_: Any, spark_type: Any) -> Any:
+    """Return lists of structs with the fields that the operation wants: Spark then reads no others from the files."""
+    fields = getattr(getattr(spark_type, "elementType", None), "names", ())
+    wanted = [field.name for field in getattr(getattr(type_, "inner", None), "fields", ()) if field.name in fields]
+    if not wanted:
+        return column
+    functions = require_pyspark("sql.functions")
+    return functions.transform(column, lambda item: functions.struct(*(item[name].alias(name) for name in wanted)))
 
 
 def _cast(column: Any, type_: Any, is_sorted: bool) -> Any:
