@@ -72,7 +72,7 @@ def test_an_empty_name_is_the_newest_run(project: Path) -> None:
     os.utime(project / "runs/old.jsonl", (1, 1))
     document = call(project, "gate")
     assert document.run.file == "new.jsonl"
-    assert document.caveats[0].startswith("WARNING: the newest run is not of the system as it is now")
+    assert document.caveats[0].startswith("WARNING: the newest run was made by another system than the current one")
 
 
 @each(

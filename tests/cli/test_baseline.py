@@ -251,7 +251,7 @@ class TestNewest:
         make_project(dated, FLOOR + LEXICAL, golden_set=replace(make_set(), judgments=make_set().judgments[1:]))
         _, err = run("update", ".", code=2)
         assert err == (
-            "karat: .: no complete run of the configured system on the golden set as it is now; not "
+            "karat: .: no complete run of the configured system on the current golden set; not "
             "runs/good-2026-11-03-00000000.jsonl: is on another golden set, nor 2 more; 'karat eval' makes one, and "
             "any run is taken by the name of its file\n"
         )

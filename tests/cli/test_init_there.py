@@ -386,7 +386,7 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     interactive = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
     assert interactive.returncode == 2, interactive.stderr
     assert interactive.stderr.endswith(
-        "karat: nobody answers; pass --yes, or --documents, --system, --ci and --on-inconclusive\n"
+        "karat: there is nobody to ask; pass --yes, or --documents, --system, --ci and --on-inconclusive\n"
     )
     assert not (repository / "karat.toml").exists()
     process = subprocess.run(["sh", "-c", command, "sh", "--yes"], **options)  # type: ignore[call-overload]

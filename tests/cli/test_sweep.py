@@ -110,7 +110,7 @@ def test_latencies_of_earlier_runs_are_said(run: Run, folder: Path) -> None:
     run("sweep.toml")
     (folder / "sweep.toml").write_text('[grid]\n"pipeline.lexical.k1" = [0.9, 1.5]\n')
     out, _ = run("sweep.toml")
-    assert "1 of the latencies were measured earlier, under another load; --again measures anew" in out
+    assert "1 of the latencies were measured earlier, under another load; --again measures them again" in out
     assert "were measured earlier" not in run("sweep.toml", "--again")[0]
 
 
@@ -218,7 +218,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, st
     _, err = worker.communicate(timeout=600)
     assert worker.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
     if how is signal.SIGINT:
-        assert "karat: interrupted; the same command goes on where this one stopped" in err
+        assert "karat: interrupted; repeat the command to continue where it stopped" in err
         assert "Traceback" not in err
     assert not (folder / "experiments.json").exists()
     out, err = begin(folder, environment).communicate(timeout=600)

@@ -184,7 +184,7 @@ def test_what_cannot_be_compared_is_said() -> None:
     policy = replace(FLOOR, operations=Operations(failed=None))
     caveats = find_caveats(decide(answered(30, p95=10), replace(answered(30), lists={}), policy), golden)
     assert "the operational rule 'failed' is switched off by [gate.operations]" in caveats
-    assert "the baseline has no latency: nobody looked whether the system became slower" in caveats
+    assert "the baseline has no latency, so nobody checked whether the system became slower" in caveats
     assert any("the baseline has no ranked lists" in caveat for caveat in caveats)
 
 

@@ -191,11 +191,13 @@ def test_a_run_of_other_code_is_not_taken_for_the_system_as_it_is(
     Path("finding.py").write_text("def find(query, k):\n    return ['x01']\n")
     assert main(["gate", "."]) == 0
     assert capsys.readouterr().out.startswith(
-        "WARNING: the newest run is not of the system as it is now: the code of finding:find is another; "
-        "karat check asks it anew\n"
+        "WARNING: the newest run was made by another system than the current one: the code of finding:find is another; "
+        "karat check asks the current one\n"
     )
     assert main(["baseline", "update", "."]) == 0
-    assert "the run is not of the system as it is now: the code of finding:find" in capsys.readouterr().err
+    assert (
+        "the run was made by another system than the current one: the code of finding:find" in capsys.readouterr().err
+    )
     (run,) = Path("runs").glob("*.jsonl")
     assert main(["gate", str(run)]) == 0
     assert "WARNING" not in capsys.readouterr().out

@@ -38,7 +38,7 @@ UNANSWERABLE = "unanswerable"
 _TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed", UNANSWERABLE: "hits where none is right"}
 _FIXES = {
     UNKNOWN: "look at single queries: karat explain RUN --query ID",
-    ERROR: "mend this first: a query that failed counts as 0 in every mean",
+    ERROR: "fix this first: a query that failed counts as 0 in every mean",
     UNANSWERABLE: "let the system return nothing below a score, or refuse; [eval] min_score draws such a line",
 }
 _LAST = (UNANSWERABLE, UNKNOWN)

@@ -121,7 +121,7 @@ def _say_outdated(project: Project, run: Run) -> None:
 
     admit_system(project)
     if difference := describe_outdated(project, run):
-        say(f"the run is not of the system as it is now: {difference}; karat eval asks it anew")
+        say(f"the run was made by another system than the current one: {difference}; karat eval asks the current one")
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
@@ -204,7 +204,7 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
-@command.command("rebase", short_help="Bring the baseline to the golden set as it is now.")
+@command.command("rebase", short_help="Update the baseline to the current golden set.")
 @click.argument("directory", metavar="[DIR]", required=False)
 @_GOLDEN
 @_FILE

@@ -20,7 +20,7 @@ def command() -> None:
     """
 
 
-@command.command("doctor", short_help="See whether an engine can work, and what is missing.")
+@command.command("doctor", short_help="Check whether an engine can work, and what is missing.")
 @click.option(
     "--engine",
     default="local",

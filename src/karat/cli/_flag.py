@@ -40,7 +40,7 @@ def list_(store: str, as_json: bool) -> None:
     emit(to_json(document) if as_json else _list_text(document))
 
 
-@command.command("set", short_help="Change a flag, or make it.")
+@command.command("set", short_help="Change a flag, or create it.")
 @click.argument("key")
 @click.option("--percent", type=float, help="The share of sessions that get the feature.")
 @click.option("--shadow", "shadow_percent", type=float, help="The share of sessions that run it in the shadow.")

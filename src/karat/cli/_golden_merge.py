@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-@click.command("merge", short_help="Take judged pools into a golden set, and report agreement.")
+@click.command("merge", short_help="Merge judged pools into a golden set, and report agreement.")
 @click.argument("set_", metavar="SET")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", metavar="DIR", help="Write the merged set here; without it, only report.")

@@ -163,7 +163,7 @@ def _check_options(options: dict[str, Any]) -> None:
     from karat.core import UsageError
 
     if options["decide"] and (options["everything"] or options["depth"]):
-        raise UsageError("--decide lists what the measure looks at and nobody judged; leave out --all and --depth")
+        raise UsageError("--decide lists only unjudged pairs that the measure looks at; leave out --all and --depth")
     if options["measure"] and not options["decide"]:
         raise UsageError("--measure says by what two runs are compared; add --decide")
 

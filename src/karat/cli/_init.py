@@ -76,7 +76,7 @@ def _ask_options(options: dict[str, Any]) -> dict[str, str]:
         },
     }
     open_ = {name: prompt for name, prompt in questions.items() if options[name] is None}
-    nobody = UsageError("nobody answers; pass --yes, or --documents, --system, --ci and --on-inconclusive")
+    nobody = UsageError("there is nobody to ask; pass --yes, or --documents, --system, --ci and --on-inconclusive")
     if open_ and sys.stdin is None:
         raise nobody
     try:

@@ -10,7 +10,7 @@ from karat.cli._choosing import choose_run
 from karat.cli._table import emit
 
 
-@click.command("calibrate", short_help="Hold a judge against people's labels.")
+@click.command("calibrate", short_help="Compare a judge with people's labels.")
 @click.argument("labels", metavar="LABELS")
 @click.argument("run", default=".", metavar="[RUN|DIR]")
 @click.option("-j", "--judge", default="", metavar="JUDGE", help="The judge, if several judged the run.")

@@ -16,7 +16,7 @@ _SHOWN = 20
 _WORDS = {"system": "noisy system", "judge": "noisy judge", "both": "both", "unknown": "one vote does not tell"}
 
 
-@click.command("flakes", short_help="Name the queries whose scores change although nothing did.")
+@click.command("flakes", short_help="Find queries whose scores change without a reason.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("-j", "--judge", default="", metavar="JUDGE", help="The judge, if several judged the runs.")
 @click.option(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from karat.schema.labelling import LabelTask
 
 
-@click.command("next", short_help="Show the next pair that a person is asked.")
+@click.command("next", short_help="Show the next pair for a person.")
 @click.argument("queue")
 @click.option("--who", required=True, metavar="NAME", help="Who labels.")
 @project_option

@@ -15,7 +15,7 @@ _KINDS = ("pool", "decide", "rows", "uncertain", "disputes")
 _RUNS = ("pool", "decide")
 
 
-@click.command("queue", short_help="Make a queue of pairs that people label.")
+@click.command("queue", short_help="Make a queue of pairs for people to label.")
 @click.argument("name")
 @click.argument("sources", nargs=-1, metavar="[RUN|FILE]...")
 @project_option

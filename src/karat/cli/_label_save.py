@@ -13,7 +13,7 @@ from karat.cli._table import emit, escaped
 _WORDS = {"skip": "skip", "cannot-tell": "cannot_tell"}
 
 
-@click.command("save", short_help="Save what a person says of a pair.")
+@click.command("save", short_help="Save a person's label of a pair.")
 @click.argument("queue")
 @click.argument("query")
 @click.argument("document")

@@ -39,7 +39,7 @@ def proposal_text(document: LabelProposal) -> str:
     if document.diff is not None:
         lines.append(diff_text(document.diff))
     if document.problem:
-        lines.append(f"it does not fit the golden set as it is now: {escaped(document.problem)}")
+        lines.append(f"it does not fit the current golden set: {escaped(document.problem)}")
     if document.decision is not None:
         done = "accepted" if document.decision.accepted else "refused"
         lines.append(f"{done} by {escaped(document.decision.by)}: {escaped(document.decision.reason)}")

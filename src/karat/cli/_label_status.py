@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from karat.schema.labelling import LabelQueue, LabelStatus
 
 
-@click.command("status", short_help="Show how far queues are done, and what they decide.")
+@click.command("status", short_help="Show how far queues are done, and their results so far.")
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(folder: str, as_json: bool) -> None:

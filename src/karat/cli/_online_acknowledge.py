@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from karat.schema import OnlineAcknowledgement
 
 
-@click.command("acknowledge", short_help="Say that somebody has seen what hosts dropped.")
+@click.command("acknowledge", short_help="Acknowledge records that hosts dropped.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
-@click.option("--reason", required=True, help="What happened, for whoever looks next.")
+@click.option("--reason", required=True, help="What happened, for the next person who looks.")
 @click.option("--author", help="Who has looked.  [default: the user of this machine]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(store: str, reason: str, author: str | None, as_json: bool) -> None:

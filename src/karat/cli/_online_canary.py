@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 120
 
 
-@click.command("canary", short_help="Take a feature to more sessions while it is fine, and back if it is not.")
+@click.command("canary", short_help="Give a feature to more sessions while it does well; take it back if not.")
 @click.argument("store")
 @click.argument("flag", metavar="FLAG")
 @click.option(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SECONDS = click.FloatRange(min=0, max=3600)
 
 
-@click.command("receive", short_help="Take spans of OpenTelemetry over HTTP into a log.")
+@click.command("receive", short_help="Receive OpenTelemetry spans over HTTP into a log.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 takes a free one.")

@@ -9,7 +9,7 @@ from karat.cli._table import emit, escaped
 _KINDS = click.Choice(["full", "shadow", "regression", "ab_test"])
 
 
-@click.command("record", short_help="Record a run and what the gate decided in a store.")
+@click.command("record", short_help="Record a run and the gate's decision in a store.")
 @click.argument("report")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option("--kind", type=_KINDS, default="regression", show_default=True, help="What the run was for.")

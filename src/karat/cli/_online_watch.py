@@ -52,7 +52,7 @@ def command(context: click.Context, /, store: str, every: float | None, **option
         name_webhook(options["webhook"])  # refuses one that is not usable
     now = None if options["at"] is None else parse_time(options["at"])
     if every is not None and now is not None:
-        raise UsageError("--at is a time, and --every goes on: give one of them")
+        raise UsageError("--at looks at one time, and --every again and again: give only one of them")
     watched = open_watched(options["project"])
     if every is None:
         context.exit(exit_code(_look(store, watched, now, options)))

@@ -25,4 +25,4 @@ def find_user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise click.UsageError("nobody knows who you are: name yourself by --author") from None
+        raise click.UsageError("karat cannot find out who you are: pass --author") from None

@@ -32,7 +32,7 @@ def command() -> None:
     """
 
 
-@command.command("pages", short_help="Serve the pages of a project; the word pages can be left out.")
+@command.command("pages", short_help="Serve the pages of a project; you can leave out the word pages.")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 takes a free one.")
@@ -98,7 +98,7 @@ def token() -> None:
     """
 
 
-@token.command("add", short_help="Make a token, which is shown this once.")
+@token.command("add", short_help="Make a token, which is shown only once.")
 @click.argument("name")
 @click.option(
     "--role", type=click.Choice(["viewer", "annotator", "admin"]), default="viewer", show_default=True, help="Its role."
@@ -139,7 +139,7 @@ def list_(project: str, as_json: bool) -> None:
     emit("\n".join(["id        state    role       expires     name", *rows]) if rows else "no tokens yet")
 
 
-@token.command("revoke", short_help="Make a token worthless.")
+@token.command("revoke", short_help="Revoke a token.")
 @click.argument("id_", metavar="ID")
 @_DIR
 @_JSON

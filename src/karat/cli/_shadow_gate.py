@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.schema import DecisionDocument
 
 
-@click.command("gate", short_help="Decide whether what ran in the shadow may become a canary.")
+@click.command("gate", short_help="Decide whether a shadow treatment may become a canary.")
 @click.argument("store")
 @click.argument("project", metavar="DIR")
 @click.option(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from karat.schema.shadow import ShadowReplay
 
 
-@click.command("replay", short_help="Ask two systems what was asked before.")
+@click.command("replay", short_help="Ask two systems what people asked before.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option(
     "--control", required=True, metavar="SYSTEM", help="Your current system: MODULE:NAME, or a project's folder."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 60
 
 
-@click.command("report", short_help="Show what a treatment did beside its control.")
+@click.command("report", short_help="Compare a shadow treatment with its control.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
 @click.option(
     "--feature", default="", metavar="NAME", help="The name of the feature.  [default: the only one in STORE]"

@@ -17,7 +17,7 @@ def command() -> None:
     """
 
 
-@command.command("migrate", short_help="Make a store, or bring it to this version of karat.")
+@command.command("migrate", short_help="Create a store, or upgrade it to this version of karat.")
 @click.argument("store", metavar="STORE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def migrate(store: str, as_json: bool) -> None:

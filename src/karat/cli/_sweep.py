@@ -81,7 +81,7 @@ def command(context: click.Context, /, file: str, **options: Any) -> None:
         with Progress() as progress, redirect_stdout(sys.stderr):
             report = sweep_document(run_sweep(sweep, settings, say=progress.say, progress=progress))
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on where this one stopped")
+        say("interrupted; repeat the command to continue where it stopped")
         raise
     emit(to_json(report) if options["as_json"] else sweep_text(report))
     context.exit(3 if all(variant.error for variant in report.variants) else 0)

@@ -93,13 +93,15 @@ def _summary(report: SweepReport) -> str:
     elif not tested and report.baseline is not None:
         lines.append("the policy makes no test: of many variants some pass it by chance")
     if before := sum(variant.answered_before for variant in variants):
-        lines.append(f"{before:,} of the latencies were measured earlier, under another load; --again measures anew")
+        lines.append(
+            f"{before:,} of the latencies were measured earlier, under another load; --again measures them again"
+        )
     if below := _below_floor(report):
         names = ", ".join(map(printable, below))
         lines.append(f"the baseline itself is below the floors of {names}: to be accepted a variant has to reach them")
     if earlier:
         lines.append(
-            f"{earlier:,} other variant{'s were' if earlier > 1 else ' was'} held against this baseline before and not "
+            f"{earlier:,} other variant{'s were' if earlier > 1 else ' was'} compared with this baseline before and not "
             "corrected for"
         )
     ids = variants[0].id if len(variants) == 1 else f"{variants[0].id} to {variants[-1].id}"

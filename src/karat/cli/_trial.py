@@ -37,7 +37,7 @@ def command() -> None:
     """
 
 
-@command.command("plan", short_help="Say how many sessions a trial will need.")
+@command.command("plan", short_help="Estimate how many sessions a trial needs.")
 @click.argument("file", metavar="[FILE]", required=False)
 @_MEASURE
 @click.option("--effect", type=_SHARE, default=0.05, show_default=True, help="The effect to find.")
@@ -171,7 +171,7 @@ def start(
     emit(to_json(status) if as_json else status_text(status))
 
 
-@command.command("record", short_help="Add what was measured in sessions that are over.")
+@command.command("record", short_help="Add a batch of measured sessions.")
 @click.argument("feature")
 @click.argument("file", metavar="FILE")
 @_STORE
@@ -191,7 +191,7 @@ def record(feature: str, file: str, store: str, as_json: bool) -> None:
     emit(to_json(done) if as_json else text)
 
 
-@command.command("collect", short_help="Measure the sessions of a log that are over.")
+@command.command("collect", short_help="Measure the sessions of a log that have ended.")
 @click.argument("feature")
 @click.option("--log", metavar="FILE", help="The store of the log, if it is not that of the trial.")
 @_GOLDEN

@@ -326,7 +326,7 @@ def list_unchecked(candidate: Evaluation, baseline: Evaluation | None, operation
     (now, name), then = _measure_p95(candidate, operations), baseline.latency_of("p95")
     if math.isnan(now) or math.isnan(then):
         side = "run" if math.isnan(now) else "baseline"
-        yield f"the {side} has no latency: nobody looked whether the system became slower"
+        yield f"the {side} has no latency, so nobody checked whether the system became slower"
     elif WARN * then < now and LEAST_MS < now <= operations.latency * then:
         yield f"latency: {name} is {_compare_times(now, then, name)}; {_compare_machines(candidate, baseline)}"
 

@@ -143,7 +143,7 @@ def _list_others(votes: Votes) -> tuple[OtherLabel, ...]:
 
 
 def save_label(desk: Desk, queue: str, who: str, answer: Answer) -> LabelSaved:
-    """Save what a person says of a pair. When it returns, it is on the disk.
+    """Save a person's label of a pair. When it returns, it is on the disk.
 
     Whatever is wrong with the answer is an error, and nothing is saved.
     """

@@ -292,7 +292,7 @@ class _Draft:
         if query.text == change.wording:
             return
         if query.text != change.before:
-            raise InputError(f"{where}: the query {shorten(change.of)} was reworded meanwhile; propose it anew")
+            raise InputError(f"{where}: the query {shorten(change.of)} was reworded meanwhile; propose it again")
         if is_blank(change.wording):
             raise InputError(f"{where}: the new text of {shorten(change.of)} has no words")
         self.queries[query.id] = replace(query, text=change.wording)

@@ -136,8 +136,8 @@ def _write_window(window: Window, measured: Measured | None) -> WatchWindow:
 def _list_notes(health: OnlineHealth) -> Iterator[str]:
     if health.journal.waiting:
         yield (
-            f"{count_things(health.journal.waiting, 'record waits', 'records wait')} in the journal, and nobody looks "
-            "at what is there: karat online ingest brings it in"
+            f"{count_things(health.journal.waiting, 'record waits', 'records wait')} in the journal, and "
+            "are not part of this report: run karat online ingest"
         )
     if health.damages or health.journal.damages:
         yield "parts of the journal cannot be read: see karat online health"

@@ -136,7 +136,7 @@ def find_files(place: str | os.PathLike[str]) -> ExportFiles:
         return ExportFiles(name=os.fspath(place))
     folder = Path(place)
     document = read_contents(folder)
-    hint = f"write it anew: karat online export STORE {shorten(folder.name)} --format parquet"
+    hint = f"write it again: karat online export STORE {shorten(folder.name)} --format parquet"
     if any(not file.endswith(".parquet") for file in document.files):
         raise InputError("is an export as UBI; this needs one as Parquet", source=str(folder), hint=hint)
     counts = Counter[str]()

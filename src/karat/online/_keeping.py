@@ -12,7 +12,7 @@ from karat.schema.store import StoreCheck, StoreCopy, StoreMigration
 
 
 def migrate_store(path: str | os.PathLike[str]) -> StoreMigration:
-    """Make a store, or bring it to this version of karat."""
+    """Create a store, or upgrade it to this version of karat."""
     with stores.open_store(path, write=True) as store:
         return StoreMigration(store=store.place, version=store.version)
 

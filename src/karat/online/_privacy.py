@@ -42,7 +42,7 @@ class Redaction:
                 self._own.append((re.compile(pattern), f"[{name}]"))
             except (re.error, TypeError) as error:
                 problem = f"{shorten(pattern)} is not a regular expression: {error}"
-                raise UsageError(f"{problem}; mend it: without it texts would be logged as they are") from None
+                raise UsageError(f"{problem}; fix it: without it texts would be logged as they are") from None
 
     @property
     def function(self) -> Callable[[str], str]:

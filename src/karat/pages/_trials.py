@@ -158,7 +158,7 @@ def _move(store: LiveStore, who: str, sent: TrialSent) -> TrialTransition:
         store.place, sent.feature, author=who, reason=reason, number=number, expected=sent.expected or None
     )
     if outcome.transition is None:
-        raise NotNow(f"the trial goes on: {outcome.status.reason}")
+        raise NotNow(f"the trial continues: {outcome.status.reason}")
     return outcome.transition
 
 

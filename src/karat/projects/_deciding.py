@@ -46,5 +46,8 @@ def _note_outdated(result: GateResult, run: Run) -> GateResult:
     difference = describe_outdated(result.project, run)
     if not difference:
         return result
-    warning = f"WARNING: the newest run is not of the system as it is now: {difference}; karat check asks it anew"
+    warning = (
+        f"WARNING: the newest run was made by another system than the current one: {difference}; "
+        "karat check asks the current one"
+    )
     return replace(result, caveats=(warning, *result.caveats))

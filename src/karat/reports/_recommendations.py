@@ -58,7 +58,7 @@ def _failed(document: DecisionDocument) -> Iterator[Recommendation]:
         yield Recommendation(
             rule="failed-queries",
             finding=f"{count(len(ids), 'query', 'queries')} failed with the same error: {error}",
-            advice="mend this first: a query that failed counts as 0 in every mean",
+            advice="fix this first: a query that failed counts as 0 in every mean",
             queries=tuple(ids),
         )
 
@@ -114,7 +114,7 @@ def _order(document: DecisionDocument) -> Iterator[Recommendation]:
     late = [
         query.id for query in answered if (ranks := [row.rank for row in query.expected if row.rank]) and min(ranks) > 2
     ]
-    advice = "look at what stands above the first relevant hit, and at the reranker's depth and weight"
+    advice = "look at the hits above the first relevant one, and at the reranker's depth and weight"
     if document.run.system.get("rerank") is None:
         advice = "a reranker orders what is found; the pipeline has none"
     yield Recommendation(

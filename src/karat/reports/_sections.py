@@ -46,7 +46,7 @@ MOST = 100
 """Rows of a table."""
 _LEAST_MS = 1  # a percentage of less would be one of rounding errors
 _PARTIAL = (
-    "Current and Baseline are means over the questions that both were asked; thresholds are held against the mean over "
+    "Current and Baseline are means over the questions that both were asked; thresholds apply to the mean over "
     "all questions."
 )
 

@@ -91,7 +91,7 @@ def explain_outcome(document: DecisionDocument, failed: str = "") -> Iterator[st
     if outcome == "error":
         reasons = [clean(check.reason, 400) for check in checks if check.outcome == "error"]
         yield f"the run failed, and says nothing about quality: {'; '.join(reasons)}"
-        yield "mend the system or the service, and run it again"
+        yield "fix the system or the service, and run it again"
     elif outcome == "fail":
         yield _count_failed(checks, failed)
     elif outcome == "inconclusive":

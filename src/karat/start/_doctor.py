@@ -28,7 +28,7 @@ _FILES = (
     ("baseline", "baseline.json", "the scores of the accepted run"),
     ("experiments", "experiments.json", "what karat sweep tried"),
     ("labels", "labels", "queues and labels of karat label"),
-    ("kept", ".karat", "chunks, indexes, replies of models, tokens; of these, only tokens are not made anew"),
+    ("kept", ".karat", "chunks, indexes, replies of models, tokens; karat can make all of these again, except tokens"),
     ("store", "karat.db", "the log of live queries"),
 )
 

@@ -84,7 +84,7 @@ class LiveSending:
             self._exporters = {signal: open_exporter(signal, self._destination) for signal in signals}
             self._send_all()
         except Exception as error:  # a bug, or a package that is not installed: the log goes on
-            self._say(f"telemetry: {error}; the log goes on")
+            self._say(f"telemetry: {error}; logging continues")
             self._finish(taken=False)
             while self._take(None) is not None:
                 self._finish(taken=False)
@@ -119,7 +119,7 @@ class LiveSending:
         elif signal not in self._refused:  # once, and again if it was taken in between
             self._refused.add(signal)
             where = strip_secrets(self._destination.urls[signal])
-            self._say(f"telemetry: the collector at {where} does not take the {signal}; the log goes on")
+            self._say(f"telemetry: the collector at {where} does not take the {signal}; logging continues")
         return taken
 
     def _take(self, seconds: float | None) -> list[Any] | None:

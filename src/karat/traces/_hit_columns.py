@@ -112,7 +112,7 @@ class HitObjects:
         names, named = [hit.id for hit in hits], [hit.document for hit in hits]
         colons, lacking = b"".join(lists).count(b":"), named.count(UNSET)
         if 3 * len(hits) - lacking != colons and msgspec.json.encode(hits).count(b":") != colons:
-            raise ValidationError("a key stands twice")  # of which the decoder keeps the last
+            raise ValidationError("a key occurs twice")  # of which the decoder keeps the last
         self._ids.append(self._number(names))
         self._documents.append(self._ids[-1])
         if lacking < len(hits):

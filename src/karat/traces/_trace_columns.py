@@ -139,7 +139,7 @@ class _Columns:
         """Return the traces of all lines. An id that is not UTF-8 raises a UnicodeDecodeError."""
         numbers, queries = self.queries.number()
         if len(numbers) != len(queries):
-            raise ValidationError("a query stands there twice")
+            raise ValidationError("a query occurs twice")
         times = np.concatenate(self.times, axis=1)
         return TraceTable(
             queries=tuple(map(intern, queries)),

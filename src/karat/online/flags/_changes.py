@@ -140,5 +140,5 @@ def _to_flag(document: str, store: Store) -> Flag:
         values = msgspec.json.decode(document, type=dict[str, Any])
         return Flag(**values)
     except (msgspec.MsgspecError, TypeError, AttributeError, UsageError) as error:
-        hint = "restore the store from a backup, or set the flag anew with the karat that wrote it"
+        hint = "restore the store from a backup, or set the flag again with the karat that wrote it"
         raise InputError(f"a flag cannot be read: {error}", source=store.place, hint=hint) from None

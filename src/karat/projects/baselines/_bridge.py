@@ -159,7 +159,7 @@ def _write_moved(
     refuse_input(output)
     evaluation = recorded.evaluation
     if evaluation.repeats:
-        raise UsageError("the baseline has repeats, which cannot be moved; judge its run anew, and record it")
+        raise UsageError("the baseline has repeats, which cannot be moved; judge its run again, and record it")
     scores, earlier = evaluation.scores, evaluation.provenance.settings.get("judged_by")
     values, codes, reasons = scores.values.copy(), scores.codes.copy(), list(scores.reasons)
     reasons.append("the new judge did not judge it")

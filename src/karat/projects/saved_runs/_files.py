@@ -112,7 +112,7 @@ def choose_newest(
     more = f", nor {len(passed_over) - 1:,} more" if len(passed_over) > 1 else ""
     of_system = " of the configured system" if configured else ""
     raise InputError(
-        f"no complete run{of_system} on the golden set as it is now; not {passed_over[0]}{more}",
+        f"no complete run{of_system} on the current golden set; not {passed_over[0]}{more}",
         source=source,
         hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
     )
