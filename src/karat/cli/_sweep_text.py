@@ -101,8 +101,8 @@ def _summary(report: SweepReport) -> str:
         lines.append(f"the baseline itself is below the floors of {names}: to be accepted a variant has to reach them")
     if earlier:
         lines.append(
-            f"{earlier:,} other variant{'s were' if earlier > 1 else ' was'} compared with this baseline before and not "
-            "corrected for"
+            f"{earlier:,} other variant{'s were' if earlier > 1 else ' was'} compared with this baseline before "
+            "and not corrected for"
         )
     ids = variants[0].id if len(variants) == 1 else f"{variants[0].id} to {variants[-1].id}"
     lines.append(f"{escaped(report.log)} has them as {escaped(ids)}")

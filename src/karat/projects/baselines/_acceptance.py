@@ -198,7 +198,7 @@ def _refuse(problem: str, checks: Sequence[Check], exit_code: int) -> GateFailed
 
 
 def _is_new(check: Check, decision: Decision) -> bool:
-    """Return whether nothing is known because the replaced baseline lacks the measure, its questions, or labels of it."""
+    """Return whether nothing is known because the replaced baseline lacks the measure, its questions or its labels."""
     candidate, before = decision.candidate, decision.baseline
     if lacks_baseline_labels(check):
         return True
