@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from karat.server._connections import Connection
 from karat.server._events import EACH, Streams
 from karat.server._guard import Gate
 from karat.server._pages import ACTIONS, PAGES
+from karat.server._serving import _listen
 from karat.server._watching import Watcher
 from server.served import HOST, WORK, make_client, write_work
 
@@ -169,6 +171,28 @@ def test_half_requests_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
         return answer
 
     assert asyncio.run(send_half()).startswith(b"HTTP/1.1 200")
+
+
+def test_answers_are_sent_at_once() -> None:
+    """The body of an answer does not wait for the client to acknowledge its head: Nagle's algorithm is off."""
+
+    async def connect() -> list[int]:
+        found: asyncio.Queue[int] = asyncio.Queue()
+
+        async def note(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            await found.put(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        hosts = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
+        for host in hosts:
+            async with await asyncio.start_server(note, sock=_listen(host, 0)) as server:
+                _, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+                writer.close()
+                await writer.wait_closed()
+        return [await found.get() for _ in hosts]
+
+    assert all(asyncio.run(connect()))
 
 
 def test_strangers_do_not_fill_the_audit_log(tmp_path: Path) -> None:
