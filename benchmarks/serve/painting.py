@@ -1,7 +1,7 @@
 """Opens some pages in Chromium, each for the first time, and prints when something is seen and how much was loaded.
 
-``painting.py ADDRESS RUNS QUERIES`` prints JSON: by page the milliseconds to the first paint, and the bytes of the page
-with its styles and scripts. Without a browser it prints an empty object.
+``painting.py ADDRESS RUNS QUERIES`` prints a line of JSON for each page: the milliseconds to the first paint, and the bytes
+of the page with its styles and scripts; or why that was not measured. Without a browser it prints nothing, and says why.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import random
 import shutil
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from asking import list_pages
 
@@ -21,30 +23,45 @@ LOADED = (
 )
 
 
-def main(address: str, runs: int, queries: int) -> dict[str, tuple[float, float]]:
-    """Return when each page is seen, and its bytes."""
+PATIENCE = 60_000
+"""Milliseconds for a page."""
+
+
+def list_painted(address: str, runs: int, queries: int) -> Iterator[dict[str, Any]]:
+    """Yield when each page is seen, and its bytes, or why that is not known."""
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
     except ImportError:
-        return {}
+        sys.exit("playwright is not installed")
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        return {}
-    painted = {}
+        sys.exit(f"there is no browser: none of {', '.join(NAMES)}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         for page, place in list_pages(runs, queries, random.Random(1)).items():
             if "as JSON" in page or "as CSV" in page:
                 continue
-            opened = browser.new_context().new_page()  # with an empty cache
-            opened.goto(address.rstrip("/") + place)
-            while opened.evaluate(SEEN) is None:  # wait_for_function needs eval, which the pages forbid
-                opened.wait_for_timeout(10)
-            painted[page] = (opened.evaluate(SEEN), opened.evaluate(LOADED))
-            opened.context.close()
+            context = browser.new_context()  # with an empty cache
+            try:
+                yield {"page": page, **measure(context.new_page(), address.rstrip("/") + place)}
+            except (Error, TimeoutError) as error:
+                yield {"page": page, "why": str(error).splitlines()[0]}
+            finally:
+                context.close()
         browser.close()
-    return painted
+
+
+def measure(opened: Any, address: str) -> dict[str, float]:
+    """Return when a page is seen, and the bytes of it."""
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(address)
+    for _ in range(PATIENCE // 10):  # wait_for_function needs eval, which the pages forbid
+        if (seen := opened.evaluate(SEEN)) is not None:
+            return {"milliseconds": seen, "bytes": opened.evaluate(LOADED)}
+        opened.wait_for_timeout(10)
+    raise TimeoutError(f"nothing was seen within {PATIENCE // 1000} s")
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    for painted in list_painted(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])):
+        print(json.dumps(painted), flush=True)

@@ -64,6 +64,8 @@ def test_columns_have_every_query_and_its_trace(indexed: Path) -> None:
             assert index.read_trace(run, query) == trace
             (one,) = (pair[1] for id_, pair in index.read_query_columns(query.position).items() if id_ == "new")
             assert one.values[:, 0].tolist() == columns.values[:, query.position].tolist()
+        some = index.read_queries([7, 2, 11])
+        assert index.read_traces(run, some) == {query.id: run_file.traces[query.position] for query in some}
 
 
 def test_a_query_has_its_judgments(indexed: Path) -> None:
@@ -167,6 +169,9 @@ def test_a_packed_run_has_its_traces(tmp_path: Path) -> None:
         assert second is not None
         for query in index.read_queries(range(12)):
             assert index.read_trace(second, query) == index.read_trace(first, query)
+        some = index.read_queries([7, 2, 11])
+        assert index.read_traces(second, some) == index.read_traces(first, some)
+        assert len(index.read_traces(first, some)) == 3
 
 
 def test_a_run_file_that_changed_is_not_read_by_old_offsets(tmp_path: Path) -> None:
@@ -183,3 +188,9 @@ def test_a_run_file_that_changed_is_not_read_by_old_offsets(tmp_path: Path) -> N
         assert query is not None
         with pytest.raises(InputError, match="has changed"):
             index.read_trace(run, query)
+        assert index.read_traces(run, index.read_queries(range(12))) == {}
+        path.write_text("".join([*lines[:2], "x" * (len(lines[2]) - 1) + "\n", *lines[3:]]))
+        kept = index.read_queries([0, 1, 11])
+        assert list(index.read_traces(run, kept)) == ["q01", "q12"]  # one damaged line hides no other
+        path.unlink()
+        assert index.read_traces(run, kept) == {}

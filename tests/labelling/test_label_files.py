@@ -13,9 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.core import InputError, UsageError
-from karat.labelling import measure_labels, measure_queue, measure_status, next_task, open_desk, undo_label
-from karat.labelling._journal import name_file
-from labelling.rooms import ana_says, list_lines, make_desk, make_project, say
+from karat.labelling import (
+    list_proposals,
+    measure_labels,
+    measure_queue,
+    measure_status,
+    next_task,
+    open_desk,
+    propose_labels,
+    undo_label,
+)
+from karat.labelling._journal import Journal, name_file
+from labelling.rooms import ana_says, label_all, list_lines, make_desk, make_project, say
 
 KILLED = """
 import sys
@@ -241,25 +250,110 @@ def test_lines_of_two_branches_are_all_kept(tmp_path):
     ],
 )
 def test_a_line_that_is_wrong_is_named_and_nothing_is_guessed(tmp_path, line, message):
-    """Every time, until somebody puts it right; then all labels are there again."""
+    """Every time, until somebody puts it right: no label of the file counts, and its owner is asked nothing."""
     desk = make_desk(tmp_path / "p")
     say(desk, "ana", "q1", "d1", 2)
     good = people(desk).read_text()
     people(desk).write_text(good + line + "\n")
     for _ in range(2):
-        with pytest.raises(InputError, match="line 3") as error:
-            measure_queue(desk, "first")
-        assert message in str(error.value)
+        queue = measure_queue(desk, "first")
+        assert queue.labels == 0
+        assert queue.people == ()
+        (problem,) = queue.left_out
+        assert problem.startswith("labels/people/ana.jsonl, line 3: ")
+        assert message in problem
+        with pytest.raises(InputError, match="line 3"):
+            next_task(desk, "first", "ana")
+        with pytest.raises(InputError, match="line 3"):
+            say(desk, "ana", "q1", "d2", 1)
+        with pytest.raises(InputError, match="line 3"):
+            undo_label(desk, "ana")
+    assert people(desk).read_text() == good + line + "\n"
     people(desk).write_text(good)
-    assert measure_queue(desk, "first").labels == 1
+    queue = measure_queue(desk, "first")
+    assert (queue.labels, queue.left_out) == (1, ())
+    assert say(desk, "ana", "q1", "d2", 1).grade == 1
+
+
+def test_a_damaged_file_stops_nobody_else(tmp_path):
+    """Others go on; every number says whose labels it lacks; nothing is proposed, since these may dispute it."""
+    desk = make_desk(tmp_path / "p")
+    label_all(desk, "ana", lambda *_: 2, most=10)
+    label_all(desk, "bo", lambda *_: 1, most=10)
+    bo = people(desk, "bo").read_text()
+    whole = measure_labels(desk)
+    assert whole.pairs > 0
+    people(desk, "bo").write_text(bo + "{\n")
+    assert measure_labels(desk).pairs == 0
+    assert label_all(desk, "ana", lambda *_: 2, most=5) == 5
+    assert next_task(desk, "first", "cy") is not None
+    status = measure_status(desk)
+    for left_out in (status.left_out, status.queues[0].left_out, measure_labels(desk).left_out):
+        assert [own[:27] for own in left_out] == ["labels/people/bo.jsonl, lin"]
+    assert status.queues[0].labels == 15
+    with pytest.raises(InputError, match="bo.jsonl"):
+        propose_labels(desk, "first", by="ana", unfinished=True)
+    people(desk, "bo").write_text(bo)
+    assert set(map(str, measure_labels(desk).disputes)) > set(map(str, whole.disputes))
+    assert measure_status(desk).left_out == ()
+    assert measure_status(desk).queues[0].labels == 25
+    assert propose_labels(desk, "first", by="ana", unfinished=True).changes
+
+
+def test_a_file_that_stays_damaged_is_not_read_each_time(tmp_path, monkeypatch):
+    """Whoever judges meanwhile does not wait for it; a change of its permissions or its content is noticed."""
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d1", 2)
+    people(desk, "bo").write_text("{\n")
+    state = desk.open_queue("first")
+    read: list[str] = []
+    monkeypatch.setattr(Journal, "read_on", lambda self, real=Journal.read_on: (read.append(self.who), real(self))[1])
+    edition = desk.book.edition
+    for _ in range(3):
+        assert desk.open_queue("first") is state
+    assert set(read) == {"ana"}
+    assert desk.book.edition == edition
+    people(desk, "bo").unlink()
+    assert measure_status(desk).left_out == ()
+
+
+@pytest.mark.parametrize("name", ["Ana Ng.jsonl", " x.jsonl", "a%0Ab.jsonl", "ana%2fb.jsonl"])
+def test_a_file_that_is_named_after_nobody_is_named(tmp_path, name):
+    """Its labels would otherwise be missing without a word."""
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d1", 2)
+    people(desk).rename(people(desk).with_name(name))
+    status = measure_status(open_desk(tmp_path / "p"))
+    (problem,) = status.left_out
+    assert name in problem
+    assert "rename" in problem
+    assert status.queues[0].labels == 0
+
+
+def test_a_damaged_queue_or_proposal_hides_no_other(tmp_path):
+    """It is named in the list of all, and to whoever opens it."""
+    desk = make_desk(tmp_path / "p")
+    label_all(desk, "ana", lambda *_: 2, most=3)
+    propose_labels(desk, "first", by="ana", unfinished=True)
+    for folder, name in (("queues", "second"), ("proposals", "0002")):
+        (desk.folder / folder / f"{name}.jsonl").write_text("{\n")
+    status, proposals = measure_status(desk), list_proposals(desk)
+    assert [queue.queue for queue in status.queues] == ["first"]
+    assert [own.proposal for own in proposals.proposals] == ["0001"]
+    assert [own.split(": ")[0] for own in (*status.left_out, *proposals.left_out)] == [
+        "labels/queues/second.jsonl",
+        "labels/proposals/0002.jsonl, line 1",
+    ]
+    with pytest.raises(InputError, match="second"):
+        measure_queue(desk, "second")
 
 
 def test_a_first_line_that_is_no_head_is_named(tmp_path):
     desk = make_desk(tmp_path / "p")
     say(desk, "ana", "q1", "d1", 2)
     people(desk).write_text('{"a": 1}\n')
-    with pytest.raises(InputError, match="is not a file of labels"):
-        measure_labels(open_desk(tmp_path / "p"))
+    (problem,) = measure_labels(open_desk(tmp_path / "p")).left_out
+    assert "is not a file of labels" in problem
 
 
 @pytest.mark.parametrize("who", ["", " ", "a\nb", " ana", "x" * 65, "\u202eana", "..."])

@@ -384,3 +384,31 @@ def test_a_text_keeps_the_line_end_with_which_it_is_shown(tmp_path: Path) -> Non
     pre = re.search(r'<pre class="text"[^>]*>(.*?)<mark>', html, re.DOTALL)
     assert pre
     assert pre[1] == "\n" + shown["before"]
+
+
+def test_a_damaged_file_of_one_person_stops_no_other(project: Path, client: TestClient) -> None:
+    """The overview and the pages about labels name it; others judge on; its owner and a proposal have to wait."""
+    desk = open_desk(project)
+    label_all(desk, "bo", bo_says, most=4)
+    label_all(desk, "ana", ana_says, most=4)
+    bo = project / "labels" / "people" / "bo.jsonl"
+    bo.write_text(bo.read_text() + "{\n")
+    (project / "labels" / "queues" / "odd.jsonl").write_text("{\n")
+    named, whole = "labels/people/bo.jsonl, line 6: is not a label", "Left out, since it cannot be read"
+    for path in ("/judge", "/judge?queue=first&who=ana", "/judge/agreement", "/proposals"):
+        html = client.get(path).text
+        assert named in html, path
+        assert whole in html, path
+    steps = [step["why"] for step in client.get("/index.json").json()["next"] if step["title"].startswith("Mend what")]
+    assert [step.split(": ")[0] for step in steps] == [
+        "labels/people/bo.jsonl, line 6",
+        "labels/queues/odd.jsonl",
+    ]
+    fields = read_form(client.get("/judge?queue=first&who=ana").text)
+    assert client.post("/judge/save", data={**fields, "answer": "2"}).status_code == 303
+    assert len(lines(project, "ana")) == 5
+    own = client.get("/judge?queue=first&who=bo")
+    assert (own.status_code, named in own.text) == (400, True)
+    refused = send(client, "/propose/labels", queue="first", who="ana", unfinished="on")
+    assert (refused.status_code, named in refused.text) == (400, True)
+    assert client.get("/proposals.json").json()["proposals"] == []

@@ -26,7 +26,7 @@ def command(folder: str, as_json: bool) -> None:
     from karat.schema import to_json
 
     status = measure_status(open_desk(folder))
-    for note in status.notes:
+    for note in (*status.notes, *status.left_out):
         say(note)
     emit(to_json(status) if as_json else _text(status))
 

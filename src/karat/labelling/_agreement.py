@@ -32,11 +32,12 @@ def measure_labels(desk: Desk, queue: str = "", *, seed: int = 0) -> LabelAgreem
     """Return how far people agree on what several of them graded, in one queue or in all.
 
     The numbers are those of ``karat golden merge`` for the same grades. Intervals are from resampled queries. They are
-    computed again when there is another label, or the golden set was changed.
+    computed again when there is another label, or the golden set was changed. Labels of a file that cannot be read are
+    left out, which it says.
     """
     with desk.lock:
         desk.book.refresh()
-        mark = (desk.book.edition, len(desk.book.changes), seed)
+        mark = (desk.book.edition, len(desk.book.changes), seed, desk.left_out)
         golden = desk.golden
     kept = desk.agreements.get(queue)
     if kept is None or kept[0] != mark or kept[1] is not golden:
@@ -55,6 +56,7 @@ def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
         chosen = {pair for pair, _ in pairs}
         disputes = [_make_dispute(desk, pair) for pair in list_disputes(desk.book) if pair in chosen]
         categories = {name: query.category for name, query in desk.golden.query_by_id.items()}
+        left_out = desk.left_out
     people = sorted({who for grades in votes.values() for who in grades})
     shared = {pair: grades for pair, grades in votes.items() if len(grades) > 1}
     queries = len({query for query, _ in shared})
@@ -74,6 +76,7 @@ def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
         settled=settled,
         disputes=tuple(disputes),
         notes=tuple(_list_notes(shared, measured)) if measured else (),
+        left_out=left_out,
     )
 
 

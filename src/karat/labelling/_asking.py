@@ -69,6 +69,7 @@ def show_task(desk: Desk, queue: str, who: str, pair: Pair) -> LabelTask:
 def _open(desk: Desk, queue: str, who: str) -> QueueState:
     check_name(who)
     state = desk.open_queue(queue)
+    desk.book.require(who)
     head = state.queue.head
     if head.adjudicator not in ("", who):
         raise UsageError(
@@ -128,9 +129,8 @@ def _read_texts(golden: GoldenSet, state: QueueState, pair: Pair) -> tuple[str, 
 def _find_texts(desk: Desk, pair: Pair) -> tuple[str, str, tuple[int, int] | None]:
     """Return the same for a disputed pair, from the queue in which it was labelled."""
     queues = {line.queue for line in desk.book.votes(pair).values()}
-    for name in sorted(queues & {*desk.list_queues()}):
-        state = desk.open_queue(name)
-        if state.queue.find(pair) is not None:
+    for state in desk.open_queues()[0]:
+        if state.queue.name in queues and state.queue.find(pair) is not None:
             return _read_texts(desk.golden, state, pair)
     query, document = desk.golden.query_by_id.get(pair[0]), desk.golden.document_by_id.get(pair[1])
     return (query.text if query else ""), canonical(document.text) if document else "", None
@@ -178,6 +178,7 @@ def undo_label(desk: Desk, who: str, *, key: str = "") -> LabelSaved | None:
     check_name(who)
     with desk.lock:
         desk.book.refresh()
+        desk.book.require(who)
         known = desk.book.find_journal(who).keys.get(key) if key else None
         last = desk.book.last(who) if known is None else desk.book.find_journal(who).keys.get(known.undoes)
         if last is None:

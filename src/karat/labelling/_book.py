@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from karat.core import InputError
+from karat.core import InputError, KaratError, UsageError
 from karat.labelling._journal import ENDING, Journal, check_name, name_file
 from karat.schema.labelling import LabelLine
 
@@ -32,6 +32,9 @@ class Book:
 
     ``changes`` is a log of what happened to labels since they were read first, so that others can follow without
     reading all of it again. ``edition`` goes up where they have to: a file was replaced.
+
+    A file that cannot be read stops nobody but its owner: all of its labels are left out until it is put right, since
+    those that can be read may have been taken back in those that cannot.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,6 +45,8 @@ class Book:
         self._said: dict[str, dict[tuple[Pair, bool], dict[str, LabelLine]]] = {}
         """What each person said of a pair and did not take back, by key, the latest last."""
         self._votes: dict[Pair, dict[Voter, LabelLine]] = {}
+        self._damaged: dict[str, tuple[object, KaratError]] = {}
+        """What is wrong with a file, by its name, and how the file looked then."""
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -53,13 +58,45 @@ class Book:
         """What was removed from files since they were opened."""
         return tuple(note for journal in self._journals.values() for note in journal.repairs)
 
+    @property
+    def problems(self) -> tuple[KaratError, ...]:
+        """Why the labels of some files are left out."""
+        return tuple(error for _, (_, error) in sorted(self._damaged.items()))
+
     def refresh(self) -> None:
         """Read what was written since the last time, by this process or another one."""
-        names = sorted(self.folder.glob(f"*{ENDING}")) if self.folder.is_dir() else []
-        known = {self.find_journal(unquote(path.name.removesuffix(ENDING))).path for path in names}
+        paths = sorted(self.folder.glob(f"*{ENDING}")) if self.folder.is_dir() else []
+        present = {path.name: _mark(path) for path in paths}
+        self._damaged = {name: own for name, own in self._damaged.items() if present.get(name) == own[0]}
+        for path in paths:
+            if path.name not in self._damaged:
+                self._refresh(path, present[path.name])
         for who, journal in list(self._journals.items()):
-            if journal.path in known or who in self._said:
+            if who in self._said and journal.path.name not in present:
                 self._take(who, journal)
+
+    def _refresh(self, path: Path, mark: object) -> None:
+        """Read on in a file; what is wrong with it is noted."""
+        try:
+            who = unquote(path.name.removesuffix(ENDING))
+            journal = self.find_journal(who)
+            if journal.path != path:
+                raise InputError("is not named as karat does it", source=f"{path}", hint=f"rename it {journal.path.name}")
+            self._take(who, journal)
+        except InputError as error:
+            self._damaged[path.name] = mark, error
+        except UsageError as error:  # what it is named after is no name
+            self._damaged[path.name] = mark, InputError(f"{error}", source=f"{path}", hint="rename the file")
+
+    def require(self, who: str) -> None:
+        """Raise what is wrong with the file of a person, who would otherwise be asked again what is in it."""
+        if (own := self._damaged.get(name_file(who))) is not None:
+            raise own[1]
+
+    def require_all(self) -> None:
+        """Raise what is wrong with a file, where a decision has to know what everybody says."""
+        for error in self.problems:
+            raise error
 
     def find_journal(self, who: str) -> Journal:
         """Return the file of a person, which need not exist yet."""
@@ -96,7 +133,9 @@ class Book:
             self._apply(who, line)
 
     def _drop(self, who: str) -> None:
-        for pair, settles in self._said.pop(who, {}):
+        if who not in self._said:
+            return
+        for pair, settles in self._said.pop(who):
             self._votes.get(pair, {}).pop((who, settles), None)
         self.edition += 1
         self.changes.clear()
@@ -139,6 +178,15 @@ class Book:
             if line.verdict != "undo" and line.key in said.get(((line.query, line.document), line.settles), {}):
                 return line
         return None
+
+
+def _mark(path: Path) -> object:
+    """Return what changes when somebody puts a file right; None if that cannot be seen."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def _latest(lines: dict[str, LabelLine]) -> LabelLine | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 
 from karat.config import Config, read_config
-from karat.core import GoldenSet, InputError, UsageError, did_you_mean, shorten
+from karat.core import GoldenSet, InputError, KaratError, UsageError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 from karat.golden import open_set
 from karat.labelling._book import Book
@@ -42,7 +42,7 @@ class Desk:
         self.folder = config.folder / FOLDER
         self.book = Book(self.folder / PEOPLE)
         self.lock = RLock()
-        self.agreements: dict[str, tuple[tuple[int, int, int], GoldenSet, LabelAgreement]] = {}
+        self.agreements: dict[str, tuple[tuple[object, ...], GoldenSet, LabelAgreement]] = {}
         """The agreement in each queue, with what it was computed from."""
         self._states: dict[str, tuple[tuple[int, int, int], QueueState]] = {}
         self._golden: tuple[object, GoldenSet] | None = None
@@ -99,6 +99,25 @@ class Desk:
             self.book.refresh()
             state.follow()
             return state
+
+    def open_queues(self) -> tuple[tuple[QueueState, ...], tuple[str, ...]]:
+        """Return the queues that can be read, and what is wrong with the others."""
+        states, problems = [], []
+        for name in self.list_queues():
+            try:
+                states.append(self.open_queue(name))
+            except KaratError as error:
+                problems.append(self.name_problem(error))
+        return tuple(states), tuple(problems)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Whose labels no number counts, since their files cannot be read, and why."""
+        return tuple(f"{self.name_problem(own)}. Until then no label of this file counts." for own in self.book.problems)
+
+    def name_problem(self, error: KaratError) -> str:
+        """Return what is wrong with a file, which is named as seen from the project."""
+        return str(error).replace(f"{self.config.folder}{os.sep}", "")
 
     def _read(self, path: Path, name: str) -> Queue:
         queue = read_queue(path)

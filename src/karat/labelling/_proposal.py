@@ -110,10 +110,15 @@ def _read(path: Path) -> Proposal:
 
 
 def list_proposals(desk: Desk) -> LabelProposals:
-    """Return all proposals, the latest first."""
+    """Return all proposals, the latest first; those that cannot be read are left out, and named."""
     folder = desk.folder / PROPOSALS
-    proposals = [read_proposal(desk, name) for name in sorted(_list_names(folder), key=int, reverse=True)]
-    return LabelProposals(proposals=tuple(map(_summarise, proposals)))
+    proposals, problems = [], []
+    for name in sorted(_list_names(folder), key=int, reverse=True):
+        try:
+            proposals.append(read_proposal(desk, name))
+        except InputError as error:
+            problems.append(desk.name_problem(error))
+    return LabelProposals(proposals=tuple(map(_summarise, proposals)), left_out=tuple(problems))
 
 
 def _list_names(folder: Path) -> list[str]:

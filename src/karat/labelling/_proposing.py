@@ -23,10 +23,12 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
 
     Each person's grade is a judgment of the source ``manual``, and what was settled one of ``validated``, which
     decides. A span is a judgment of its own where its grade is above 0: words that do not answer are no evidence.
-    Pairs that are disputed, and those that lack labels unless ``unfinished`` is set, are left out and counted.
+    Pairs that are disputed, and those that lack labels unless ``unfinished`` is set, are left out and counted. Nothing
+    is proposed while a file of labels cannot be read: what it says may dispute what the others say.
     """
     state = desk.open_queue(queue)
     with desk.lock:
+        desk.book.require_all()
         golden = desk.golden
         known = {_key(own): own.grade for own in golden.judgments}
         fresh = {row.query: row.new.row for row in state.queue.rows if row.new and row.new.row}

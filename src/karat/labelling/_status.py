@@ -12,14 +12,20 @@ from karat.schema.labelling import LabellerStatus, LabelQueue, LabelStatus
 
 
 def measure_queue(desk: Desk, name: str) -> LabelQueue:
-    """Return how far a queue is done, by whom, and what is known by now of what it decides."""
-    state = desk.open_queue(name)
+    """Return how far a queue is done, by whom, and what is known by now of what it decides.
+
+    Labels of a file that cannot be read are left out, which it says.
+    """
+    return _measure(desk, desk.open_queue(name))
+
+
+def _measure(desk: Desk, state: QueueState) -> LabelQueue:
     with desk.lock:
         head, needed = state.queue.head, state.queue.needed
         settled, disputed = _count_disputes(state) if head.kind == "disputes" else (0, 0)
         pairs = len(state.queue) + settled + disputed
         return LabelQueue(
-            queue=name,
+            queue=state.queue.name,
             kind=head.kind,
             about=describe_queue(head, pairs),
             pairs=pairs,
@@ -30,6 +36,7 @@ def measure_queue(desk: Desk, name: str) -> LabelQueue:
             people=_list_people(desk, state),
             decides=state.decide(),
             adjudicator=head.adjudicator,
+            left_out=desk.left_out,
         )
 
 
@@ -65,8 +72,9 @@ def _tally_settled(desk: Desk) -> dict[str, Tally]:
 
 
 def measure_status(desk: Desk) -> LabelStatus:
-    """Return how far all queues of a project are done."""
-    queues = tuple(measure_queue(desk, name) for name in desk.list_queues())
+    """Return how far all queues of a project are done; what cannot be read is left out, and named."""
+    states, problems = desk.open_queues()
+    queues = tuple(_measure(desk, state) for state in states)
     with desk.lock:
         desk.book.refresh()
         return LabelStatus(
@@ -75,4 +83,5 @@ def measure_status(desk: Desk) -> LabelStatus:
             disputes=len(list_disputes(desk.book)),
             guideline=desk.guidelines.version,
             notes=desk.book.repairs,
+            left_out=(*desk.left_out, *problems),
         )

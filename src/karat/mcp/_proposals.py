@@ -30,8 +30,8 @@ _MOST = 200
 def next_pair(place: Place, arguments: NextArguments) -> LabelTask:
     """Return the next pair of a queue that people have not finished and this agent has not proposed a grade for."""
     desk = open_desk(place.folder)
-    queues = [arguments.queue] if arguments.queue else desk.list_queues()
-    if not queues:
+    states = [desk.open_queue(arguments.queue)] if arguments.queue else desk.open_queues()[0]
+    if not states:
         raise UsageError("there is no queue of pairs; a person makes one with 'karat label queue'")
     proposed = {
         (str(change.judgment.get("query")), str(change.judgment.get("document")))
@@ -39,15 +39,15 @@ def next_pair(place: Place, arguments: NextArguments) -> LabelTask:
         for change in proposal.changes
         if change.judgment is not None
     }
-    for name in queues:
-        state = desk.open_queue(name)
+    for state in states:
         if state.queue.head.kind == "disputes":  # a person settles them
             continue
         for number in state.queue.order(place.agent).tolist():
             pair = state.queue.pair(number)
             if state.given[number] < state.queue.needed[number] and pair not in proposed:
-                return show_task(desk, name, place.agent, pair)
-    raise UsageError(f"nothing is left in {', '.join(map(shorten, queues))} that has no label and no proposal of yours")
+                return show_task(desk, state.queue.name, place.agent, pair)
+    names = ", ".join(shorten(state.queue.name) for state in states)
+    raise UsageError(f"nothing is left in {names} that has no label and no proposal of yours")
 
 
 def propose_judgment(place: Place, arguments: JudgmentArguments) -> LabelProposal:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from karat.core import UsageError
+from karat.core import Trace, UsageError
 from karat.index import Index, IndexedQuery, IndexedRun
 from karat.pages._errors import NotReady, NotThere
 from karat.pages._moving import name_movers, rank_hits
@@ -58,6 +59,7 @@ def show_comparison(index: Index, asked: ComparisonAsked) -> ComparisonPage:
     keys = gains if asked.order == "losses" else -gains
     moved = has_both & (np.abs(gains) > _TIE)
     queries, more = take_page(index, keys, np.flatnonzero(moved), asked.after, asked.limit)
+    movers = _find_movers(index, first, second, queries)
     return ComparisonPage(
         project=index.meta.get("name", index.folder.name),
         first=first.line,
@@ -74,11 +76,11 @@ def show_comparison(index: Index, asked: ComparisonAsked) -> ComparisonPage:
                 first=float(values[0, query.position]),
                 second=float(values[1, query.position]),
                 gain=float(gains[query.position]),
-                mover=_find_mover(index, first, second, query),
+                mover=movers.get(query.id, ""),
             )
             for query in queries
         ),
-        dots=_place(values[:, has_both]),
+        dots=_place(values if has_both.all() else np.stack([row[has_both] for row in values])),
         better=int((gains > _TIE).sum()),
         worse=int((gains < -_TIE).sum()),
         same=int((np.abs(gains) <= _TIE).sum()),
@@ -118,13 +120,21 @@ def show_rankings(index: Index, asked: RankingsAsked) -> RankingsPage:
     )
 
 
-def _find_mover(index: Index, first: IndexedRun, second: IndexedRun, query: IndexedQuery) -> str:
-    """Return what moved the best relevant document of a query that moved between two runs."""
-    before, after = (read_trace(index, run, query)[0] for run in (first, second))
-    if before is None or after is None:
-        return ""
+def _find_movers(
+    index: Index, first: IndexedRun, second: IndexedRun, queries: Sequence[IndexedQuery]
+) -> dict[str, str]:
+    """Return what moved the best relevant document of queries that moved between two runs, by their ids."""
+    before, after = (index.read_traces(run, queries) for run in (first, second))
+    return {
+        query.id: _find_mover(query.list_relevant(index.relevant), before[query.id], after[query.id])
+        for query in queries
+        if query.id in before and query.id in after
+    }
+
+
+def _find_mover(relevant: Sequence[str], before: Trace, after: Trace) -> str:
     old, new = rank_hits(before.hits), rank_hits(after.hits)
-    moved = [id_ for id_ in query.list_relevant(index.relevant) if old.get(id_) != new.get(id_)]
+    moved = [id_ for id_ in relevant if old.get(id_) != new.get(id_)]
     movers = name_movers(before, after) if moved else {}
     return next((movers[id_] for id_ in moved if id_ in movers), "")
 
@@ -185,7 +195,7 @@ def _place(values: NDArray[np.float64]) -> tuple[PlacedQueries, ...]:
         return ()
     low, high = float(values.min()), float(values.max())
     step = (high - low) / _BINS or 1.0
-    across, up = np.rint((values - low) / step).astype(np.int64)
+    across, up = np.rint((values - low) / step).astype(np.int32)
     counts = np.bincount(across * (_BINS + 1) + up)
     return tuple(
         PlacedQueries(first=low + cell // (_BINS + 1) * step, second=low + cell % (_BINS + 1) * step, count=count)

@@ -221,7 +221,8 @@ def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | No
 
 def show_proposals(desk: Desk, asked: ProposalsAsked) -> ProposalsPage:
     """Return the proposals, the latest first, a page at a time."""
-    every = list_proposals(desk).proposals
+    listed = list_proposals(desk)
+    every = listed.proposals
     kept = [own for own in every if asked.state in ("", own.state)]
     start = next((place + 1 for place, own in enumerate(kept) if own.proposal == asked.after), 0) if asked.after else 0
     shown = kept[start : start + asked.limit]
@@ -232,6 +233,7 @@ def show_proposals(desk: Desk, asked: ProposalsAsked) -> ProposalsPage:
         total=len(every),
         more=shown[-1].proposal if start + asked.limit < len(kept) else None,
         ready={queue.queue: queue.labels for queue in status.queues if queue.labels},
+        left_out=(*listed.left_out, *status.left_out),
     )
 
 

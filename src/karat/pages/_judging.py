@@ -20,6 +20,7 @@ from karat.labelling import (
     make_queue,
     measure_labels,
     measure_queue,
+    measure_status,
     next_task,
     open_desk,
     save_label,
@@ -100,10 +101,11 @@ def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> Ju
     queue = measure_queue(desk, asked.queue) if asked.queue and who else None
     task = _find_task(desk, who, asked) if queue is not None else None
     last = find_last(desk, who) if who else None
+    status = measure_status(desk) if queue is None else None
     return JudgePage(
         who=who,
         is_local=is_local,
-        queues=() if queue is not None else tuple(measure_queue(desk, name) for name in desk.list_queues()),
+        queues=() if status is None else status.queues,
         queue=queue,
         task=task,
         shown=None if task is None else _cut(task, whole=asked.whole),
@@ -111,6 +113,7 @@ def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> Ju
         guidelines=desk.guidelines.text,
         can_undo=last is not None,
         last="" if last is None else f"{_WORDS.get(last.verdict, f'grade {last.grade}')}, {last.document}",
+        left_out=queue.left_out if queue is not None else status.left_out if status is not None else (),
     )
 
 
@@ -180,8 +183,8 @@ def undo_answer(desk: Desk, who: str, sent: UndoSent) -> tuple[LabelSaved, str]:
 
 def show_agreement(desk: Desk, asked: AgreementAsked) -> AgreementPage:
     """Return how far people agree in one queue or in all, and what there is to settle."""
-    names = desk.list_queues()
-    heads = [desk.open_queue(name).queue.head for name in names]
+    states, problems = desk.open_queues()
+    heads = [state.queue.head for state in states]
     agreement = measure_labels(desk, asked.queue)
     queries = desk.golden.query_by_id
     return AgreementPage(
@@ -190,6 +193,7 @@ def show_agreement(desk: Desk, asked: AgreementAsked) -> AgreementPage:
         settling=tuple((head.name, head.adjudicator) for head in heads if head.kind == "disputes"),
         agreement=agreement,
         texts={own.query: queries[own.query].text for own in agreement.disputes if own.query in queries},
+        left_out=(*agreement.left_out, *problems),
     )
 
 

@@ -29,6 +29,7 @@ from karat.schema.pages import (
     TrendPoint,
     TrialLine,
 )
+from karat.schema.labelling import LabelStatus
 from karat.schema.trials import TrialStatus
 
 _POINTS = 40  # runs of the trend
@@ -54,11 +55,12 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, asked: OverviewAsk
     state, baseline = index.find_state(), index.meta.get("baseline", "")
     traffic = _describe_traffic(index, store) if store.has_store else None
     trials, problem = _list_trials(store)
+    status = None if state.problem else measure_status(desk)
     steps = (
-        *_list_repairs(lint, state),
+        *_list_repairs(lint, state, status),
         *_list_live_steps(traffic, trials),
         *_list_steps(latest, report, baseline),
-        *_list_desk_steps(desk, state),
+        *(_list_desk_steps(desk, status) if status is not None else ()),
         *_list_lint_steps(lint, gated),
     )
     return OverviewPage(
@@ -178,13 +180,15 @@ def _describe_trial(status: TrialStatus) -> TrialLine:
     )
 
 
-def _list_repairs(lint: GoldenReport | None, state: IndexState) -> Iterator[NextStep]:
+def _list_repairs(lint: GoldenReport | None, state: IndexState, status: LabelStatus | None) -> Iterator[NextStep]:
     """Yield what has to be mended before anything else."""
     if state.problem:
         yield NextStep(title="Mend the project", why=state.problem, address="/#golden")
     for finding in lint.findings if lint else ():
         if finding.severity == "error":
             yield NextStep(title="Mend the golden set", why=f"{finding.message}. {finding.fix}", address="/#golden")
+    for problem in status.left_out if status else ():
+        yield NextStep(title="Mend what people labelled", why=problem, address="/judge/agreement")
 
 
 def _list_live_steps(traffic: TrafficLine | None, trials: tuple[TrialLine, ...]) -> Iterator[NextStep]:
@@ -198,11 +202,9 @@ def _list_live_steps(traffic: TrafficLine | None, trials: tuple[TrialLine, ...])
             yield NextStep(title=f"Decide on the trial of {trial.feature}", why=why, address=link_trial(trial.feature))
 
 
-def _list_desk_steps(desk: Desk, state: IndexState) -> Iterator[NextStep]:
+def _list_desk_steps(desk: Desk, status: LabelStatus) -> Iterator[NextStep]:
     """Yield what people proposed, and nobody has decided on, and the queues that are not finished."""
-    if state.problem:
-        return
-    for queue in measure_status(desk).queues:
+    for queue in status.queues:
         missing = queue.needed - queue.labels
         if missing > 0:
             title = f"Judge: {count_things(missing, 'label is', 'labels are')} missing in the queue {queue.queue}"

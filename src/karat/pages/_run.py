@@ -127,7 +127,9 @@ def choose_first(keys: NDArray[np.float64], positions: NDArray[np.int64], limit:
     """Return the first positions in the order of their keys; to sort all of very many would take longer."""
     own = _fill(keys[positions])
     if limit < len(own):
-        bound = np.partition(own, limit - 1)[limit - 1]
+        bound = own.min()
+        if np.count_nonzero(own == bound) < limit:  # often many share the first place, which slows down the rest
+            bound = np.partition(own, limit - 1)[limit - 1]
         below = np.flatnonzero(own < bound)
         chosen = np.concatenate([below, np.flatnonzero(own == bound)[: limit - len(below)]])
         positions, own = positions[chosen], own[chosen]

@@ -76,6 +76,8 @@ class _WholeTrace(Struct, forbid_unknown_fields=True, kw_only=True):
 
 _MANY = 1 << 16
 """Bytes from which on lines are read in columns, which takes a while to begin."""
+_LONG = 1 << 13
+"""Bytes from which on a single line is read faster in one of the short ways: each takes a while to begin."""
 
 
 def decode_traces(data: bytes, start: int = 0, end: int | None = None) -> Sequence[Trace] | None:
@@ -133,7 +135,7 @@ def _build_whole(row: _WholeTrace, hits: HitList) -> Trace:
 
 def decode_trace(line: bytes, source: str, number: int) -> Trace:
     """Return the trace on a line of a run file, or raise an error that says what is wrong with it."""
-    traces = decode_traces(line)
+    traces = decode_traces(line) if len(line) >= _LONG else None
     return traces[0] if traces else read_trace(parse_json(decode(line, source), source, number), source, number)
 
 

@@ -76,3 +76,5 @@ class LabelAgreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Those that nobody has settled, the widest apart first."""
     notes: tuple[str, ...] = ()
     """What to know before the numbers are believed, and what to do."""
+    left_out: tuple[str, ...] = ()
+    """Files whose labels are not counted, since they cannot be read, and what to do."""

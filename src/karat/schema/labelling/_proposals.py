@@ -28,6 +28,8 @@ class LabelProposals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The proposals of a project, the latest first."""
 
     proposals: tuple[ProposalSummary, ...]
+    left_out: tuple[str, ...] = ()
+    """Proposals that cannot be read, and what to do."""
 
 
 class ProposedPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -49,6 +49,8 @@ class LabelQueue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decides: DecidedRuns | None
     """Null unless the queue decides between two runs."""
     adjudicator: str
+    left_out: tuple[str, ...] = ()
+    """Files whose labels are not counted, since they cannot be read, and what to do."""
 
 
 class OtherLabel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -108,3 +110,5 @@ class LabelStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Pairs on which people disagree, or of which nobody can tell, that nobody has settled."""
     guideline: str
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Files of labels and queues that cannot be read, and are left out, and what to do."""

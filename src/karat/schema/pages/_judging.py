@@ -43,6 +43,8 @@ class JudgePage(Struct, frozen=True, kw_only=True):
     can_undo: bool
     last: str
     """The person's last label, in words, and its document."""
+    left_out: tuple[str, ...] = ()
+    """Files of labels and queues that cannot be read, and are left out, and what to do."""
 
 
 class AgreementPage(Struct, frozen=True, kw_only=True):
@@ -57,6 +59,8 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     agreement: LabelAgreement
     texts: dict[str, str]
     """The text of each disputed query."""
+    left_out: tuple[str, ...] = ()
+    """Files of labels and queues that cannot be read, and are left out, and what to do."""
 
 
 class ProposalsPage(Struct, frozen=True, kw_only=True):
@@ -70,3 +74,5 @@ class ProposalsPage(Struct, frozen=True, kw_only=True):
     """What to pass as ``after`` to get the next ones; null after the last."""
     ready: dict[str, Count]
     """Queues with labels, and how many there are."""
+    left_out: tuple[str, ...] = ()
+    """Files of proposals, labels and queues that cannot be read, and are left out, and what to do."""
