@@ -1,7 +1,8 @@
 """Opens some pages in Chromium, each for the first time, and prints when something is seen and how much was loaded.
 
-``painting.py ADDRESS RUNS QUERIES`` prints a line of JSON for each page: the milliseconds to the first paint, and the bytes
-of the page with its styles and scripts; or why that was not measured. Without a browser it prints nothing, and says why.
+``painting.py ADDRESS RUNS QUERIES`` prints a line of JSON for each page: the milliseconds to the first paint, and the
+bytes of the page with its styles and scripts; or why that was not measured. Without a browser it prints nothing, and
+says why.
 """
 
 from __future__ import annotations

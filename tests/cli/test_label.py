@@ -29,7 +29,7 @@ def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str])
     """Two people label, one settles, one proposes, and another one accepts."""
     assert call(capsys, "status")[1] == "there are no queues yet; 'karat label queue' makes them\n"
     code, out, _ = call(capsys, "queue", "first", "a.txt", "b.txt", "--overlap", "1", "--depth", "1")
-    assert (code, out) == (0, "first: 8 pairs from the first 1 of 2 runs; 8 of them for several people\n")
+    assert (code, out) == (0, "first: 8 pairs from the first rank of 2 runs; 8 of them for several people\n")
     call(capsys, "queue", "disputes", "--kind", "disputes", "--adjudicator", "cy")
     _, out, _ = call(capsys, "next", "first", "--who", "ana")
     assert "asked because a system returned it; 8 left" in out

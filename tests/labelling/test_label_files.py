@@ -291,7 +291,7 @@ def test_a_damaged_file_stops_nobody_else(tmp_path):
     for left_out in (status.left_out, status.queues[0].left_out, measure_labels(desk).left_out):
         assert [own[:27] for own in left_out] == ["labels/people/bo.jsonl, lin"]
     assert status.queues[0].labels == 15
-    with pytest.raises(InputError, match="bo.jsonl"):
+    with pytest.raises(InputError, match=r"bo\.jsonl"):
         propose_labels(desk, "first", by="ana", unfinished=True)
     people(desk, "bo").write_text(bo)
     assert set(map(str, measure_labels(desk).disputes)) > set(map(str, whole.disputes))

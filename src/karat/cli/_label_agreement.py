@@ -59,7 +59,9 @@ def _text(document: LabelAgreement) -> str:
     same = f"the same grade on {document.same:.1%} of {document.pairs:,} pairs" if document.same is not None else ""
     missing = dict.fromkeys(own.why for own in (document.alpha, document.fleiss) if own.why)
     lines = [render(people), "", render(persons), "", render(categories), "", summary, *missing, same]
-    return "\n".join([*lines, *(f"note: {note}" for note in (*document.left_out, *document.notes)), *_list_disputes(document)])
+    return "\n".join(
+        [*lines, *(f"note: {note}" for note in (*document.left_out, *document.notes)), *_list_disputes(document)]
+    )
 
 
 def _list_disputes(document: LabelAgreement) -> list[str]:

@@ -32,7 +32,9 @@ def read_lines(
     offsets = _find_offsets(connection, key, measures, positions)
     lines: dict[int, bytes] = {}
     kept = [position for position, offset in offsets.items() if offset < 0]
-    for position, body in select(connection, "select position, body from line where run = ? and position in", kept, key):
+    for position, body in select(
+        connection, "select position, body from line where run = ? and position in", kept, key
+    ):
         lines[position] = zlib.decompress(body)
     places = sorted((offset, position) for position, offset in offsets.items() if offset >= 0)
     if places:
@@ -43,9 +45,7 @@ def read_lines(
     return lines
 
 
-def _find_offsets(
-    connection: sqlite3.Connection, key: int, measures: int, positions: Sequence[int]
-) -> dict[int, int]:
+def _find_offsets(connection: sqlite3.Connection, key: int, measures: int, positions: Sequence[int]) -> dict[int, int]:
     """Return where the lines of some queries begin, of those that were asked; -1 for one that the index has itself."""
     numbers = sorted({position // SIZE for position in positions})
     statement = "select number, body from block where run = ? and number in"

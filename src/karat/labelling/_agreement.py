@@ -85,7 +85,7 @@ def _list_notes(shared: Mapping[Pair, Mapping[str, int]], measured: RaterAgreeme
     if len(shared) < _FEW:
         yield (
             f"{len(shared)} shared {'pair is' if len(shared) == 1 else 'pairs are'} few: a few more may change every "
-            "number. Let more pairs of a queue be graded by two people: karat label queue NAME RUN --overlap 0.2."
+            "number. Let more pairs of a queue be graded by two people: `karat label queue NAME RUN --overlap 0.2`."
         )
     counts = Counter(grade for grades in shared.values() for grade in grades.values())
     total = counts.total()

@@ -81,7 +81,8 @@ class Book:
             who = unquote(path.name.removesuffix(ENDING))
             journal = self.find_journal(who)
             if journal.path != path:
-                raise InputError("is not named as karat does it", source=f"{path}", hint=f"rename it {journal.path.name}")
+                hint = f"rename the file to {journal.path.name}"
+                raise InputError("is not named as karat does it", source=f"{path}", hint=hint)
             self._take(who, journal)
         except InputError as error:
             self._damaged[path.name] = mark, error

@@ -113,7 +113,9 @@ class Desk:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Whose labels no number counts, since their files cannot be read, and why."""
-        return tuple(f"{self.name_problem(own)}. Until then no label of this file counts." for own in self.book.problems)
+        return tuple(
+            f"{self.name_problem(own)}. Until then no label of this file counts." for own in self.book.problems
+        )
 
     def name_problem(self, error: KaratError) -> str:
         """Return what is wrong with a file, which is named as seen from the project."""

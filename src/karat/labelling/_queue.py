@@ -185,7 +185,8 @@ def describe_queue(head: QueueHead, pairs: int) -> str:
     many = count_things(pairs, "pair", "pairs")
     match head.kind:
         case "pool":
-            return f"{many} from the first {head.depth} of {_count(head.sources, 'run')}"
+            first = "rank" if head.depth == 1 else f"{head.depth} ranks"
+            return f"{many} from the first {first} of {_count(head.sources, 'run')}"
         case "decide":
             return f"which of two runs has the better {head.measure}: {many} that tell them apart"
         case "uncertain":

@@ -17,6 +17,7 @@ from karat.pages._store import LiveStore
 from karat.pages._trials import link_trial
 from karat.projects.saved_runs import find_variants
 from karat.schema import DecisionDocument, GoldenReport, MeasureRow
+from karat.schema.labelling import LabelStatus
 from karat.schema.pages import (
     ChecklistItem,
     GatedMeasure,
@@ -29,7 +30,6 @@ from karat.schema.pages import (
     TrendPoint,
     TrialLine,
 )
-from karat.schema.labelling import LabelStatus
 from karat.schema.trials import TrialStatus
 
 _POINTS = 40  # runs of the trend

@@ -86,6 +86,7 @@ def _describe(index: Index, run: IndexedRun, columns: Columns, query: IndexedQue
     has_failed = bool(columns.marks[0] & Mark.ERROR)
     trace, problem = read_trace(index, run, query) if has_failed else (None, "")
     scores = {name: float(columns.values[row, 0]) for row, name in enumerate(run.measures)}
+    codes = {name: int(columns.codes[row, 0]) for row, name in enumerate(run.measures)}
     return QueryRun(
         run=run.line.id,
         title=run.line.title,
@@ -95,4 +96,5 @@ def _describe(index: Index, run: IndexedRun, columns: Columns, query: IndexedQue
         ranks={id_: int(rank) or None for id_, rank in zip(relevant, columns.ranks[:, 0], strict=False)},
         error=trace.error if trace else "",
         problem=problem,
+        missing={name: run.reasons[code - 1] for name, code in codes.items() if code},
     )

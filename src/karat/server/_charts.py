@@ -35,8 +35,6 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
     for kind, limit in limits:
         if limit is not None and low <= limit <= high:
             chart.line(left, y(limit), right, y(limit), kind)
-            below = kind == "ceiling" and y(limit) < top + 12
-            chart.text(left + 4, y(limit) + (13 if below else -4), f"{kind} {format_number(limit)}", "tick")
     spans = [(place, point.low.get(name), point.high.get(name)) for place, point in enumerate(points)]
     for place, least, most in spans:
         if least is not None and most is not None:
@@ -49,6 +47,10 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
         shape, kind = _SHAPES.get(point.outcome or "", "ring"), point.outcome or "none"
         kind = "fail" if kind == "error" else kind
         chart.sign(x(place), y(mean), shape, kind, tip, link_run(point.run))
+    for kind, limit in limits:  # over the marks, with a rim that keeps them apart
+        if limit is not None and low <= limit <= high:
+            below = kind == "ceiling" and y(limit) < top + 12
+            chart.text(left + 4, y(limit) + (13 if below else -4), f"{kind} {format_number(limit)}", "tick")
     first, last = name_ends([point.date for point in points])
     chart.text(x(0), 182, first, anchor="start" if len(points) > 1 else "middle")
     chart.text(x(max(0, len(points) - 1)), 182, last, anchor="end")

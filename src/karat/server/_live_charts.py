@@ -100,7 +100,12 @@ def _draw_marks(chart: Chart, line: SessionLine, left: float, right: float, y: f
 
 
 def _describe(mark: TimelineMark) -> str:
-    words = {"read": "read", "useful": "called useful", "rejected": "called not useful", "end": "the task ended with"}
+    words = {
+        "read": "read",
+        "useful": "called useful",
+        "rejected": "called not useful",
+        "end": "the task ended with",
+    }
     return f"{words[mark.kind]} {clip(mark.text, 80)}" if mark.kind in words else f"{clip(mark.text, 80)}: {mark.kind}"
 
 

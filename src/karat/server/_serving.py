@@ -110,8 +110,8 @@ def _list_hosts(host: str, port: int, names: Sequence[str], *, is_proxied: bool,
 def _listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; an address that is taken, or not this machine's, is an error of infrastructure."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named, or asyncio would not switch off Nagle's algorithm for the connections that come in: the body
-    # of an answer would wait for the client to acknowledge its head, which many put off by 40 ms.
+    # The protocol is named, or asyncio would not switch off Nagle's algorithm for the connections that come in: the
+    # body of an answer would wait for the client to acknowledge its head, which many put off by 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

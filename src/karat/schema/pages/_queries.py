@@ -151,6 +151,8 @@ class QueryRun(Struct, frozen=True, kw_only=True):
     error: str
     problem: str
     """Why its ranking cannot be read; empty if it can."""
+    missing: dict[str, str] = {}
+    """Why a score is missing, by measure."""
 
 
 class QueryPage(Struct, frozen=True, kw_only=True):
