@@ -118,3 +118,26 @@ def test_every_verb_prints_a_published_document(project: Path, capsys: pytest.Ca
 def test_a_run_can_be_named_by_its_label(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "queue", "first", "no-such-run")
     assert (code, "no-such-run" in err) == (2, True)
+
+
+def test_what_cannot_be_read_is_left_out_and_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest is printed, and the exit code says that it is not all; whoever has another file goes on."""
+    call(capsys, "queue", "first", "a.txt", "b.txt", "--overlap", "1", "--depth", "1")
+    for who in ("ana", "bo"):
+        call(capsys, "save", "first", "q1", "d5", "2", "--who", who)
+    (project / "labels" / "proposals").mkdir()
+    for name in ("people/bo.jsonl", "proposals/0001.jsonl", "queues/odd.jsonl"):
+        with (project / "labels" / name).open("a") as file:
+            file.write("{\n")
+    code, out, err = call(capsys, "status")
+    assert (code, out.splitlines()[1].split()) == (2, ["first", "0", "8", "1", "16"])
+    assert "labels/people/bo.jsonl, line 3: is not a label" in err
+    assert "labels/queues/odd.jsonl: is not a queue of labels" in err
+    code, out, err = call(capsys, "agreement")
+    assert (code, out.splitlines()[0]) == (2, "no pair was graded by two people yet")
+    assert err.count("karat: ") == 1
+    code, out, err = call(capsys, "proposals")
+    assert (code, "there are no proposals" in out, "labels/proposals/0001.jsonl" in err) == (2, True, True)
+    assert call(capsys, "save", "first", "q2", "d5", "2", "--who", "ana")[0] == 0
+    assert call(capsys, "save", "first", "q2", "d5", "2", "--who", "bo")[0] == 2
+    assert call(capsys, "propose", "first", "--who", "ana", "--unfinished")[0] == 2

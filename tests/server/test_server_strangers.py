@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from uvicorn.server import ServerState
 
 from cli.gate_project import make_project
+from karat.index import Indexer
 from karat.server import Tokens
 from karat.server._app import Application
 from karat.server._asking import Refused
@@ -25,7 +26,7 @@ from karat.server._guard import Gate
 from karat.server._pages import ACTIONS, PAGES
 from karat.server._serving import _listen
 from karat.server._watching import Watcher
-from server.served import HOST, WORK, make_client, write_work
+from server.served import HOST, WORK, make_client, make_indexed_project, write_work
 
 FORM = "application/x-www-form-urlencoded"
 WRONG = b"token=karat_00000000_x"
@@ -234,3 +235,36 @@ def test_viewers_do_not_see_where_the_project_is(tmp_path: Path) -> None:
     assert agreement.json()["left_out"][0].startswith("labels/people/ana.jsonl")
     assert works.json()["works"][0]["head"]["arguments"] == ["judge", "run", "runs/old.jsonl", "--project", "."]
     assert str(tmp_path) not in agreement.text + works.text
+
+
+BROKEN = {
+    "no golden set": lambda folder: (folder / "set" / "queries.jsonl").write_text("{"),
+    "no project": lambda folder: (folder / "karat.toml").write_text('[golden]\npath = "../nowhere"\n'),
+    "a damaged baseline": lambda folder: (folder / "baseline.json").write_text("{"),
+    "a damaged log of experiments": lambda folder: (folder / "experiments.json").write_text("{"),
+    "a store of something else": lambda folder: (folder / "karat.db").write_bytes(b"SQLite format 3\0" + b"x" * 4096),
+    "no run files any more": lambda folder: [path.unlink() for path in (folder / "runs").glob("[no]*.jsonl")],
+}
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize("damage", [None, *BROKEN])
+def test_no_page_says_where_the_project_is(tmp_path: Path, damage: str | None) -> None:
+    """Whatever is wrong with it: files are named as seen from the project, in pages, JSON, CSV and errors."""
+    folder = make_indexed_project(tmp_path / "team" / "p")
+    (folder / "runs" / "folder.jsonl").mkdir()
+    (folder / "runs" / "odd.jsonl.gz").write_bytes(b"\x1f\x8b")
+    if damage is not None:
+        BROKEN[damage](folder)
+    if damage != "no run files any more":  # these the index still has
+        Indexer(folder).update()
+    client = make_client(folder)
+    paths = ["/runs/old", "/runs/new", "/runs/odd.jsonl.gz", "/compare/q01?a=old&b=new", "/queries/q01", "/golden/q01"]
+    paths += ["/index", "/runs", "/golden", "/judge", "/judge/agreement", "/proposals", "/proposals/1", "/trials"]
+    paths += ["/trials/rerank", "/experiments", "/live", "/jobs", "/confirm?feature=rerank&act=stop"]
+    for path in paths:
+        stem, _, query = path.partition("?")
+        for suffix in ("", ".json", ".csv"):
+            text = client.get(f"{stem}{suffix}?{query}").text
+            assert "team/p" not in text, (path, suffix)
+            assert str(tmp_path) not in text, (path, suffix)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._options import project_option
-from karat.cli._progress import say
+from karat.cli._progress import end_incomplete
 from karat.cli._table import emit, escaped, render
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ def command(queue: str, folder: str, as_json: bool) -> None:
     from karat.schema import to_json
 
     document = measure_labels(open_desk(folder), queue)
-    for problem in document.left_out:
-        say(problem)
     emit(to_json(document) if as_json else _text(document))
+    end_incomplete(document.left_out)
 
 
 def _text(document: LabelAgreement) -> str:
     if not document.pairs:
-        return "\n".join(["no pair was graded by two people yet", *(f"note: {own}" for own in document.left_out)])
+        return "no pair was graded by two people yet"
     people = [["people", "pairs", "same", "kappa (quadratic)"]]
     people += [
         [", ".join(map(escaped, row.people)), f"{row.pairs:,}", f"{row.same:.1%}", _estimate(row.kappa)]
@@ -59,9 +58,7 @@ def _text(document: LabelAgreement) -> str:
     same = f"the same grade on {document.same:.1%} of {document.pairs:,} pairs" if document.same is not None else ""
     missing = dict.fromkeys(own.why for own in (document.alpha, document.fleiss) if own.why)
     lines = [render(people), "", render(persons), "", render(categories), "", summary, *missing, same]
-    return "\n".join(
-        [*lines, *(f"note: {note}" for note in (*document.left_out, *document.notes)), *_list_disputes(document)]
-    )
+    return "\n".join([*lines, *(f"note: {note}" for note in document.notes), *_list_disputes(document)])
 
 
 def _list_disputes(document: LabelAgreement) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli._options import project_option
-from karat.cli._progress import say
+from karat.cli._progress import end_incomplete
 from karat.cli._table import emit, escaped, render
 
 
@@ -21,8 +21,6 @@ def command(folder: str, as_json: bool) -> None:
     from karat.schema import to_json
 
     document = list_proposals(open_desk(folder))
-    for problem in document.left_out:
-        say(problem)
     rows = [["proposal", "state", "by", "reason", "changes"]]
     rows += [
         [row.proposal, row.state, escaped(row.by), escaped(row.reason), f"{row.changes:,}"]
@@ -30,3 +28,4 @@ def command(folder: str, as_json: bool) -> None:
     ]
     text = render(rows, left=4) if document.proposals else "there are no proposals; 'karat label propose' makes them"
     emit(to_json(document) if as_json else text)
+    end_incomplete(document.left_out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._options import project_option
-from karat.cli._progress import say
+from karat.cli._progress import end_incomplete, say
 from karat.cli._table import emit, escaped, render
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ def command(folder: str, as_json: bool) -> None:
     from karat.schema import to_json
 
     status = measure_status(open_desk(folder))
-    for note in (*status.notes, *status.left_out):
+    for note in status.notes:
         say(note)
     emit(to_json(status) if as_json else _text(status))
+    end_incomplete(status.left_out)
 
 
 def _text(status: LabelStatus) -> str:

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,14 @@ _PAUSE = 0.25  # seconds between two writes
 def say(text: str) -> None:
     """Print a message on standard error."""
     tell(f"karat: {escaped(text)}")
+
+
+def end_incomplete(left_out: Sequence[str]) -> None:
+    """Raise an error that says what was left out of what was printed, if anything was: the exit code says it, too."""
+    for problem in left_out[:-1]:
+        say(problem)
+    if left_out:
+        raise InputError(left_out[-1])
 
 
 class Progress:

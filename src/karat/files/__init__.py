@@ -8,7 +8,7 @@ from karat.core import open_lazily
 from karat.files._files import GZIP, gunzip, read_bytes, read_stdin, read_stream
 from karat.files._limits import MAX_BYTES, VARIABLE, max_bytes, parse_size, too_large
 from karat.files._opening import access_file, open_file
-from karat.files._paths import shorten_path
+from karat.files._paths import name_paths, shorten_path
 from karat.files._reads import record_folder, record_path, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
@@ -45,6 +45,7 @@ __all__ = [
     "lock_folder",
     "make_own",
     "max_bytes",
+    "name_paths",
     "new_folder",
     "open_file",
     "open_own",

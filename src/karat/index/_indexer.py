@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from karat.core import InputError, KaratError, SystemFailed
 from karat.evaluation import default_measures
-from karat.files import read_bytes
+from karat.files import name_paths, read_bytes
 from karat.golden import fingerprint
 from karat.golden.lint import check_configured, unread
 from karat.index._columns import pack_columns, pack_series
@@ -62,7 +62,7 @@ class Indexer:
             try:
                 opened = self._open_project(connection, signature)
             except KaratError as error:
-                self._note_problem(connection, signature, str(error), tell)
+                self._note_problem(connection, signature, name_paths(str(error), self.folder), tell)
                 return
             for file in self._list_stale(connection, opened, signature):
                 self._write_run(connection, opened, file, signature.runs.get(file.path.name, ""))
@@ -191,7 +191,7 @@ def open_fully(folder: Path, signature: str) -> _Opened:
     try:
         baseline = find_baseline(project)
     except KaratError as error:
-        problem = str(error)
+        problem = name_paths(str(error), folder)
     chosen = project.config.eval.measures or default_measures(project.golden)
     names = dict.fromkeys((*policy.measures, *chosen))
     digest = fingerprint(project.golden)

@@ -15,7 +15,7 @@ from msgspec import UNSET, structs
 
 from karat.core import KaratError, Run, Trace, list_documents
 from karat.evaluation import Evaluation
-from karat.files import open_file
+from karat.files import name_paths, open_file
 from karat.gate import Baseline, Policy
 from karat.index._columns import RANKED, Columns, Mark
 from karat.index._golden import list_relevant
@@ -106,7 +106,7 @@ def _make_line(
         file=file.path.name,
         title=row.title,
         state="undecided" if undecided else row.state,
-        note=undecided or row.note,
+        note=name_paths(undecided or row.note, file.path.parent.parent),  # the folder of the project
         date=row.date,
         begun=row.begun,
         order=f"{file.day} {time}",

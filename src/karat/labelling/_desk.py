@@ -11,7 +11,7 @@ from threading import RLock
 
 from karat.config import Config, read_config
 from karat.core import GoldenSet, InputError, KaratError, UsageError, did_you_mean, shorten
-from karat.files import decode, read_bytes
+from karat.files import decode, name_paths, read_bytes
 from karat.golden import open_set
 from karat.labelling._book import Book
 from karat.labelling._queue import ENDING, Queue, check_queue_name, read_queue
@@ -119,7 +119,7 @@ class Desk:
 
     def name_problem(self, error: KaratError) -> str:
         """Return what is wrong with a file, which is named as seen from the project."""
-        return str(error).replace(f"{self.config.folder}{os.sep}", "")
+        return name_paths(str(error), self.config.folder)
 
     def _read(self, path: Path, name: str) -> Queue:
         queue = read_queue(path)

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import InputError, KaratError, UsageError
 from karat.experiments import LATENCY, LOG, Experiment, find_sweeps, label_keys, read_log, undominated
+from karat.files import name_paths
 from karat.gate import lower_is_better
 from karat.index import Index
 from karat.pages._tables import Cell, Table
@@ -106,9 +107,11 @@ def _read_lines(index: Index) -> tuple[list[ExperimentLine], str]:
     try:
         log = read_log(path)
     except InputError as error:
-        return [], f"{LOG} {error.what}"
+        return [], name_paths(f"{LOG} {error.what}", index.folder)
     runs = {f"runs/{run.line.file}": run.line.id for run in index.list_runs()}
-    return _mark_front([_make_line(experiment, runs) for experiment in log]), ""
+    lines = [_make_line(experiment, runs) for experiment in log]
+    named = [msgspec.structs.replace(line, reason=name_paths(line.reason, index.folder)) for line in lines]
+    return _mark_front(named), ""
 
 
 def _make_line(experiment: Experiment, runs: Mapping[str, str]) -> ExperimentLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,7 +24,7 @@ from karat.pages._judging import Id, Name
 from karat.pages._store import LiveStore, find_store
 from karat.pages._tables import Table
 from karat.schema.labelling import LabelProposal
-from karat.schema.pages import LivePage, QueryUse, SessionPage, TimelineHit, TimelineStep, TrafficSnapshot
+from karat.schema.pages import LivePage, QueryUse, SessionLine, SessionPage, TimelineHit, TimelineStep, TrafficSnapshot
 from karat.store import is_address
 from karat.text import folded
 
@@ -150,10 +150,20 @@ def show_live(index: Index, store: LiveStore, asked: LiveAsked) -> LivePage:
         exists=store.exists,
         has_store=store.has_store,
         span=asked.span,
-        traffic=None if snapshot is None else structs.replace(snapshot, sessions=tuple(shown)),
+        traffic=None if snapshot is None else _name_store(snapshot, store.name, shown),
         matching=len(kept),
         listed=len(listed),
         more=_name_line(shown[-1].key, shown[-1].at) if has_more else None,
+    )
+
+
+def _name_store(snapshot: TrafficSnapshot, store: str, sessions: Sequence[SessionLine]) -> TrafficSnapshot:
+    """Return a look at traffic with some of its sessions, and with the store as people call it."""
+    return structs.replace(
+        snapshot,
+        report=structs.replace(snapshot.report, store=store),
+        watch=structs.replace(snapshot.watch, store=store),
+        sessions=tuple(sessions),
     )
 
 

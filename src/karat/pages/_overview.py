@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.core import KaratError, count_things
+from karat.files import name_paths
 from karat.index import Index
 from karat.labelling import Desk, list_proposals, measure_status
 from karat.online.trials import page_trials
@@ -55,6 +56,7 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, asked: OverviewAsk
     state, baseline = index.find_state(), index.meta.get("baseline", "")
     traffic = _describe_traffic(index, store) if store.has_store else None
     trials, problem = _list_trials(store)
+    problem = name_paths(problem, index.folder)
     status = None if state.problem else measure_status(desk)
     steps = (
         *_list_repairs(lint, state, status),
@@ -185,7 +187,7 @@ def _list_repairs(lint: GoldenReport | None, state: IndexState, status: LabelSta
     if state.problem:
         yield NextStep(title="Mend the project", why=state.problem, address="/#golden")
     for finding in lint.findings if lint else ():
-        if finding.severity == "error":
+        if finding.severity == "error" and finding.message != state.problem:
             yield NextStep(title="Mend the golden set", why=f"{finding.message}. {finding.fix}", address="/#golden")
     for problem in status.left_out if status else ():
         yield NextStep(title="Mend what people labelled", why=problem, address="/judge/agreement")
@@ -263,7 +265,7 @@ def _list_checks(
     """Return the checklist of a new project; nothing once all is done."""
     has_set = lint is not None and "fingerprint" in index.meta and bool(index.count_queries())
     items = (
-        ChecklistItem(title="A golden set with queries", done=has_set, how="karat init writes a first one"),
+        ChecklistItem(title="A golden set with queries", done=has_set, how="karat init"),
         ChecklistItem(
             title="A golden set without errors",
             done=has_set and lint is not None and lint.ok,

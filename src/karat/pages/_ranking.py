@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import isnan
 
 from karat.core import GoldenSet, InputError, Judgment, MeasureError, Query, Target, Trace
+from karat.files import name_paths
 from karat.index import Index, IndexedQuery, IndexedRun
 from karat.measures import score_hits
 from karat.pages._moving import rank_hits
@@ -89,5 +90,5 @@ def read_trace(index: Index, run: IndexedRun, query: IndexedQuery) -> tuple[Trac
     try:
         trace = index.read_trace(run, query)
     except InputError as error:
-        return None, str(error)
+        return None, name_paths(str(error), index.folder)
     return trace, "" if trace is not None else "the run was not asked this query"

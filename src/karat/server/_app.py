@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -21,7 +20,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from karat.core import KaratError, SystemFailed
+from karat.core import InputError, KaratError, SystemFailed
+from karat.files import name_paths
 from karat.index import Index, open_index
 from karat.pages import SUFFIXES, NotNow, NotReady, NotThere
 from karat.server._answers import answer_csv, answer_json, answer_svg, answer_text, name_status
@@ -276,13 +276,15 @@ class Application:
         response.headers["clear-site-data"] = '"cache", "storage"'
         return response
 
-    def _send_message(self, request: Request, template: str, status: int, message: str) -> Response:
+    def _send_message(self, request: Request, template: str, status: int, message: str, heading: str = "") -> Response:
         """Return an error, or the page on which people sign in, in the form that was asked for."""
         if request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", ""):
             return answer_json(request, {"error": message, "status": status}, status)
         visitor = find_visitor(request.scope)
         site = self._describe_site(request, visitor)
-        body = render(template, heading=name_status(status), message=message, status=status, here=None, **site)
+        body = render(
+            template, heading=heading or name_status(status), message=message, status=status, here=None, **site
+        )
         return answer_text(request, body, "text/html", status)
 
     async def _answer_http_error(self, request: Request, error: Exception) -> Response:
@@ -301,8 +303,10 @@ class Application:
         kinds = {NotThere: 404, NotNow: 409, SystemFailed: 503}
         status = next((status for kind, status in kinds.items() if isinstance(error, kind)), 400)
         status = error.status if isinstance(error, Refused) else status
-        message = str(error).replace(f"{self._folder}{os.sep}", "")  # where the project is, is of the inside
-        response = self._send_message(request, "error.html", status, message)
+        message = name_paths(str(error), self._folder)  # where the project is, is of the inside
+        is_damage = isinstance(error, InputError) and bool(error.source)
+        heading = "Something cannot be read" if is_damage and status == 400 else ""
+        response = self._send_message(request, "error.html", status, message, heading)
         if isinstance(error, Refused) and error.wait:
             response.headers["retry-after"] = str(error.wait)
         return response

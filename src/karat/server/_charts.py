@@ -35,11 +35,16 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
     for kind, limit in limits:
         if limit is not None and low <= limit <= high:
             chart.line(left, y(limit), right, y(limit), kind)
+    marks = [(x(place), y(float(point.means[name] or 0))) for place, point in enumerate(points)]
+    for kind, limit in limits:
+        if limit is not None and low <= limit <= high:
+            is_high = kind == "ceiling" and y(limit) < top + 12
+            _name_limit(chart, f"{kind} {format_number(limit)}", marks, y(limit) + (13 if is_high else -4), left, right)
     spans = [(place, point.low.get(name), point.high.get(name)) for place, point in enumerate(points)]
     for place, least, most in spans:
         if least is not None and most is not None:
             chart.line(x(place), y(least), x(place), y(most), "interval")
-    chart.path([(x(place), y(float(point.means[name] or 0))) for place, point in enumerate(points)], "path")
+    chart.path(marks, "path")
     for place, point in enumerate(points):
         mean = float(point.means[name] or 0)
         when, outcome = format_time(point.date), point.outcome or "not decided"
@@ -47,14 +52,23 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
         shape, kind = _SHAPES.get(point.outcome or "", "ring"), point.outcome or "none"
         kind = "fail" if kind == "error" else kind
         chart.sign(x(place), y(mean), shape, kind, tip, link_run(point.run))
-    for kind, limit in limits:  # over the marks, with a rim that keeps them apart
-        if limit is not None and low <= limit <= high:
-            below = kind == "ceiling" and y(limit) < top + 12
-            chart.text(left + 4, y(limit) + (13 if below else -4), f"{kind} {format_number(limit)}", "tick")
     first, last = name_ends([point.date for point in points])
     chart.text(x(0), 182, first, anchor="start" if len(points) > 1 else "middle")
     chart.text(x(max(0, len(points) - 1)), 182, last, anchor="end")
     return chart
+
+
+def _name_limit(chart: Chart, text: str, marks: list[tuple[float, float]], y: float, left: float, right: float) -> None:
+    """Write the name of a line on the left, or on the right where fewer marks stand in its way."""
+    room = 7.0 * len(text)
+    crowds = [
+        sum(abs(mark - (y - 4)) < 12 and start - 6 <= x <= start + room for x, mark in marks)
+        for start in (left + 4, right - 4 - room)
+    ]
+    if crowds[1] < crowds[0]:
+        chart.text(right - 4, y, text, "tick", "end")
+    else:
+        chart.text(left + 4, y, text, "tick")
 
 
 def name_ends(dates: list[str]) -> tuple[str, str]:

@@ -19,7 +19,16 @@ from karat.reports import describe_trial, format_odds
 from karat.server._charts import DRAWN
 from karat.server._live_charts import draw_latency, draw_session, draw_timeline, draw_traffic
 from karat.server._parallel import draw_parallel
-from karat.server._text import NONE, clip, defuse, format_change, format_number, format_time, strip_markup
+from karat.server._text import (
+    NONE,
+    begin_sentence,
+    clip,
+    defuse,
+    format_change,
+    format_number,
+    format_time,
+    strip_markup,
+)
 from karat.server._trials import draw_trial
 
 _ASSETS = {
@@ -70,6 +79,7 @@ def make_environment() -> Environment:
         p=lambda value: NONE if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}",
         time=format_time,
         clip=clip,
+        sentence=begin_sentence,
         plain=strip_markup,
         ticks=_show_code,
         odds=format_odds,

@@ -60,6 +60,15 @@ def strip_markup(text: str) -> str:
     return _MARKUP.sub("", text)
 
 
+def begin_sentence(text: str) -> str:
+    """Return a text with a capital letter in front, unless it begins with a name, such as that of a file.
+
+    >>> begin_sentence("there is no run 'x'"), begin_sentence("karat.toml: twice"), begin_sentence("")
+    ("There is no run 'x'", 'karat.toml: twice', '')
+    """
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
+
+
 def clip(text: str, length: int = 160) -> str:
     """Return the beginning of a long text."""
     return text if len(text) <= length else f"{text[:length].rstrip()} …"
