@@ -185,7 +185,7 @@ def test_nobody_labels_without_a_name(project: Path, client: TestClient) -> None
     assert 'id="judge"' not in html
     label = {"queue": "first", "query": "q1", "document": "d1", "answer": "2"}
     refused = send(client, "/judge/save", **label)
-    assert (refused.status_code, "say who you are" in refused.text) == (400, True)
+    assert (refused.status_code, "Say who you are" in refused.text) == (400, True)
     assert send(client, "/propose/labels", queue="first", unfinished="on").status_code == 400
 
 

@@ -28,5 +28,6 @@ def name_paths(text: str, folder: Path) -> str:
     text = re.sub(f"{_BEGINS}{re.escape(str(folder))}{_ENDS}", lambda _: folder.name or ".", text)
     if folder.is_absolute():
         for place, above in enumerate(folder.parents[:-1], 1):
-            text = re.sub(f"{_BEGINS}{re.escape(str(above))}{_SEP}", lambda _, up=f"..{os.sep}" * place: up, text)
+            up = (f"..{os.sep}" * place).replace("\\", r"\\")
+            text = re.sub(f"{_BEGINS}{re.escape(str(above))}{_SEP}", up, text)
     return text
