@@ -22,7 +22,7 @@ LONGEST_PAUSE = 60.0  # seconds
 
 
 class Asker(Dialogue):
-    """Asks one model for one run; ``listener`` is told of every call."""
+    """Asks one model for one run; ``listener`` gets every call."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a system may know about a question beside its text. Systems get it if they ask for it.
+    """What a system may know about a question besides its text. Systems get it if they ask for it.
 
     >>> Context(session="ana", turn=2).to_dict()
     {'session': 'ana', 'turn': 2}

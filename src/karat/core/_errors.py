@@ -67,7 +67,7 @@ class SystemFailed(KaratError):
 
 
 class GateFailed(KaratError):
-    """A run does not pass its gate, so it may not ship, or is not recorded as a baseline."""
+    """A run does not pass its gate, so it may not ship or become the baseline."""
 
     exit_code = 1
 

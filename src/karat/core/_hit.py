@@ -47,7 +47,7 @@ def document_of(id: str, scheme: str = "chunk") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The rank, from 1, and the score that a hit had in one channel."""
+    """The rank, from 1, and the score of a hit in one channel."""
 
     rank: int
     score: float

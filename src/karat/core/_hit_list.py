@@ -20,7 +20,7 @@ class Table(Protocol):
 
 
 class HitList(Sequence[Hit]):
-    """A list of hits that makes its objects when somebody asks for them.
+    """A list of hits that creates its objects on demand.
 
     It holds its ids, documents and scores, or its place in the table of all hits of a run.
 

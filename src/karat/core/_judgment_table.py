@@ -92,7 +92,7 @@ class JudgmentTable:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grades(Mapping[str, Mapping[Target, int]]):
-    """The grade of each judged target by query, in columns. As a mapping it makes the dict of a query on demand."""
+    """The grade of each judged target by query, in columns. As a mapping, it creates the dict of a query on demand."""
 
     queries: tuple[str, ...]
     """The queries that have judgments, in the order of the first ones."""

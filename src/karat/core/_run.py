@@ -13,7 +13,7 @@ _SHORT = 7  # characters of a commit that people read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """When, where and of which code a run was made. None of this is part of the run's identity."""
+    """When, where and with which code a run was made. None of this is part of the run's identity."""
 
     label: str = ""
     """A name that the user chose."""
@@ -72,7 +72,7 @@ _TEXTS = ("label", "begun", "commit", "branch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where a run comes from: the golden set, the system, how it was asked, and of which code it was made."""
+    """Where a run comes from: the golden set, the system, how it was asked, and the code that made it."""
 
     name: str
     """The name of the system."""

@@ -352,7 +352,7 @@ class Scores:
 
 
 def average(values: Iterable[float], aggregate: str = "mean") -> float:
-    """Return the mean of values, or their geometric mean if ``aggregate`` is that; NaN if there are none.
+    """Return the mean of values, or their geometric mean if ``aggregate`` says so; NaN if there are none.
 
     >>> average([0.5, 0.5, 0.25, 1.0]), round(average([0.25, 1.0], "geometric"), 12)
     (0.5625, 0.5)

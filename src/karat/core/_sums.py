@@ -32,7 +32,7 @@ def sum_exactly(numbers: NDArray[np.float64]) -> float:
 
 
 class ExactSum:
-    """A sum of floats that is rounded once, when it is asked for; the sums of parts add up to the sum of all.
+    """A sum of floats that is rounded only once, when you read it; the sums of parts add up to the sum of all.
 
     >>> total, part = ExactSum(), ExactSum()
     >>> total.add(1e16)

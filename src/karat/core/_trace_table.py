@@ -101,7 +101,7 @@ def _select(column: Sequence[Any], places: slice | list[int]) -> Sequence[Any]:
 
 
 class TracesByQuery(Mapping[str, Trace]):
-    """The traces of a table, of which each has another query, by query."""
+    """The traces of a table by query, if each has a query of its own."""
 
     def __init__(self, table: TraceTable) -> None:
         self._table = table

@@ -32,7 +32,7 @@ def shorten_digest(text: str) -> str:
 
 
 def count_things(number: int, thing: str, things: str = "") -> str:
-    """Return a number of things in words, of which one is called otherwise than several.
+    """Return a count with its noun in the singular or the plural.
 
     >>> count_things(1, "call"), count_things(2000, "call"), count_things(1, "query is", "queries are")
     ('1 call', '2,000 calls', '1 query is')
@@ -73,7 +73,7 @@ def check_id(value: object, source: str, line: int | None = None) -> str:
 
 
 def is_blank(text: str) -> bool:
-    r"""Return whether a text says nothing: it has no letter and no number, whatever else it is made of.
+    r"""Return whether a text has neither a letter nor a number.
 
     >>> is_blank("\u200b \n"), is_blank("\ufe0f"), is_blank("..."), is_blank("No."), is_blank("7")
     (True, True, True, False, False)
@@ -88,7 +88,7 @@ def unwrap(value: object) -> object:
 
 
 def is_missing(error: str) -> bool:
-    """Return whether an error says that a file has no answer to a query, so that nothing was asked, and nothing failed.
+    """Return whether an error says that a file has no answer to a query, which means that nothing was asked or failed.
 
     >>> is_missing("not in the run files"), is_missing("timed out")
     (True, False)

@@ -73,7 +73,7 @@ def ablate(
     say: Callable[[str], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AblationDocument:
-    """Return what each channel and stage of a project's pipeline is worth, on every measure that its gate looks at.
+    """Return what each channel and stage of a project's pipeline is worth, on every measure of its gate.
 
     Each part is turned off in turn. Chunks, vectors and the embeddings of questions are shared, and each channel is
     searched once for a question. ``measures`` replaces those of the policy.

@@ -40,7 +40,7 @@ def measure_gain(
     say: Callable[[str], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> GainDocument:
-    """Return what new documents would add to the pipeline of a project, each by itself and all together.
+    """Return what new documents would add to the pipeline of a project, each alone and all together.
 
     The gain is the mean of the changes of measures, each by its weight, plus the novelty by its own. All is as if the
     project was evaluated without and with them: they are cut, embedded and indexed beside what is there, which is not

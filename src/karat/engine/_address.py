@@ -29,7 +29,7 @@ def open_engine(address: str = LOCAL) -> Engine:
 
 
 def check_address(address: str) -> None:
-    """Raise UsageError for an address that is none of an engine."""
+    """Raise UsageError if an address is not that of an engine."""
     ports = [int(port) for port in re.findall(r":(\d+)(?:,|$)", address)] if _MASTERS.fullmatch(address) else []
     if address == LOCAL or (ports and all(0 < port < 65536 for port in ports)) or _CLUSTER.fullmatch(address):
         return

@@ -31,7 +31,7 @@ def score_runs(
     progress: Callable[[int], None] | None = None,
     **options: Unpack[ScoreOptions],
 ) -> list[Scores]:
-    """Score several runs, by name, as :func:`karat.score` does, where ``engine`` says. The scores are equal anywhere.
+    """Score several runs, by name, as :func:`karat.score` does, on an ``engine``. The scores are the same on each.
 
     A run may also be a folder of Parquet files. With an engine, Parquet files are read by it: ``local`` is this
     process, with memory that does not grow with the run; ``spark://HOST:PORT`` and ``local-cluster[WORKERS,CORES,MB]``

@@ -57,7 +57,7 @@ def require_comparable(
 
 
 def assume_depth(candidate: Evaluation, baseline: Evaluation) -> tuple[Evaluation, str]:
-    """Return the run of another program as if it had been asked for as many hits as the baseline, and a note on that.
+    """Return the run of another program as if it had been asked for the baseline's number of hits, and a note on that.
 
     Such a run does not record its k, which is taken as the length of its longest list: 998 if 1,000 were asked for.
     Longer lists than those of the baseline, and runs of karat, which record how they were asked, stay as they are.
@@ -102,7 +102,7 @@ def _find_redefined(candidate: Evaluation, baseline: Evaluation) -> dict[str, tu
 def find_other_judges(
     candidate: Evaluation, baseline: Evaluation, names: tuple[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the measures that not the same judge scored in both evaluations, each with the reason and what to type.
+    """Return the measures that different judges scored in two evaluations, each with the reason and what to type.
 
     Which other judges have judged a run does not matter. ``names`` is what the reason calls both, if none of them is
     the baseline of a gate.
@@ -140,7 +140,7 @@ def _explain_judge(measure: str, now: str, then: str, names: tuple[str, str] | N
 
 
 def withhold_scores(evaluation: Evaluation, other: Evaluation, reasons: Mapping[str, str]) -> Evaluation:
-    """Return an evaluation in which some measures have no value for any query, each for the reason that is given.
+    """Return an evaluation in which some measures have no value for any query, each with its reason.
 
     They are then defined as in another evaluation, so that both can be compared in all that is left.
     """

@@ -61,7 +61,7 @@ def list_tables(evaluation: Evaluation, measure: str) -> list[Scores]:
 
 
 def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = None) -> list[float]:
-    """Return the distance of each answer, in all wordings and repeats, from its question; of some queries if named."""
+    """Return the distance of each answer from its question, in all wordings and repeats, or only for ``queries``."""
     return [
         value
         for table in list_tables(evaluation, "CiteDeltaS")

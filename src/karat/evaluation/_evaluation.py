@@ -229,7 +229,7 @@ class Evaluation:
 
 
 def describe_failed(evaluation: Evaluation) -> str:
-    """Return how many queries failed; of a file of another program, how many are not in it, which is no failure.
+    """Return how many queries failed; for a file of another program, how many are not in it, which is not a failure.
 
     >>> from karat.core import Provenance, Scores
     >>> scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": 0.0}})
@@ -245,7 +245,7 @@ def describe_failed(evaluation: Evaluation) -> str:
 
 
 def describe_definitions(evaluation: Evaluation, measures: Iterable[str]) -> Iterator[str]:
-    """Yield what measures were computed as, where their names do not say it."""
+    """Yield the definitions of measures whose names do not state them."""
     definitions = evaluation.scores.definitions
     if others := [definitions[name] for name in dict.fromkeys(measures) if definitions.get(name, name) != name]:
         yield f"computed as {', '.join(others)}"

@@ -60,7 +60,7 @@ def find_floor(evaluation: Evaluation, golden: GoldenSet) -> LexicalFloor:
 
 
 def compare_floor(measure: str, floor: float, full: float) -> FloorRatio:
-    """Return the mean of words alone beside that of the whole system.
+    """Return the mean that words alone reach beside that of the whole system.
 
     >>> row = compare_floor("R@5", 0.3, 0.5)
     >>> row.ratio, row.advice

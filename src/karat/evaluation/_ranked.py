@@ -114,7 +114,7 @@ def _number_documents(rows: TableRows, numbers: Mapping[str, int]) -> Ints:
 
 
 class StoredLists(Mapping[str, tuple[str, ...]]):
-    """The documents of each query as JSON, such as a baseline file has them, decoded when somebody asks for them.
+    """The documents of each query as JSON, as in a baseline file, decoded on demand.
 
     >>> lists = StoredLists({"q": b'["wifi", "pool"]', "r": b"[]"})
     >>> lists["q"], lists.find_answered()

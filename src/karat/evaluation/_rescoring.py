@@ -17,7 +17,7 @@ _UNJUDGED = "DupRate"
 
 
 def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
-    """Return an evaluation as it would be on the golden set as it is now; ``revision`` says what changed.
+    """Return an evaluation as it would be on the current golden set; ``revision`` says what changed.
 
     Questions that the set no longer has are left out. Where judgments changed, the stored list is scored again; where
     it is too short for a measure, the old score stays. An evaluation of means alone is returned as it is, and so is one

@@ -102,7 +102,7 @@ def keep_order(traces: Iterable[Trace] | Mapping[str, Trace]) -> dict[str, Seque
 
 
 def describe_order(traces: Sequence[Trace]) -> list[str]:
-    """Return a note if the scores of some lists contradict their order, which is the one that counts.
+    """Return a note if the scores of some lists contradict their order; the order counts.
 
     >>> describe_order([Trace(query="q1", text="?", hits=(Hit("wifi", 0.2), Hit("pool", 0.9)))])
     ["the hits of 1 query are not in the order of their scores, such as those of 'q1': the order of the list counts"]

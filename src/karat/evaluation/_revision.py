@@ -19,7 +19,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """How a run or a baseline differs from the golden set as it is now."""
+    """How a run or a baseline differs from the current golden set."""
 
     golden: Mapping[str, Any]
     """The golden set that it was made on: name, version and fingerprints."""

@@ -56,7 +56,7 @@ class UnknownDocuments(InputError):
 
 
 def default_measures(golden: GoldenSet) -> tuple[str, ...]:
-    """Return the measures of a golden set if none are named: more if some of its queries are unanswerable."""
+    """Return the default measures of a golden set: more of them if some of its queries are unanswerable."""
     return MEASURES + UNANSWERABLE if golden.unanswerable else MEASURES
 
 

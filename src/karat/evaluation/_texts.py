@@ -26,7 +26,7 @@ def describe_returned(golden: GoldenSet, evaluation: Evaluation) -> list[str]:
 
 
 def describe_unknown_texts(evaluation: Evaluation) -> list[str]:
-    """Return the measures in which answers count as worst because a text is not known, and what to do about it."""
+    """Return the measures in which answers count as worst because a text is unknown, and what to do about it."""
     notes = []
     for measure, counts in evaluation.unmeasured.items():
         if by_query := counts.get(UNKNOWN):

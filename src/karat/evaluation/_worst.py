@@ -23,7 +23,7 @@ answer on which the judge fails, or whose citation nobody can read, would make i
 
 
 def find_worst(measure: str) -> float:
-    """Return the worst value of a measure, which may be infinite; NaN for a count, of which no value is better.
+    """Return the worst value of a measure, which may be infinite; NaN for a count, where no value is better.
 
     >>> find_worst("RR@10"), find_worst("DupRate@10"), find_worst("FalseHits@5"), find_worst("Utility")
     (0.0, 1.0, 5.0, -inf)

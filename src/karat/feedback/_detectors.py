@@ -53,9 +53,9 @@ def find_repeats(
 
 
 def find_passed(ranking: Iterable[str], chosen: Collection[str]) -> tuple[str, ...]:
-    """Return the documents that stand above the last one that was chosen, and were not.
+    """Return the documents above the last one that was chosen that were not chosen themselves.
 
-    What stands below it says nothing: perhaps nobody looked.
+    Documents below it tell nothing: perhaps nobody looked.
 
     Joachims et al., Accurately interpreting clickthrough data as implicit feedback, SIGIR 2005.
 

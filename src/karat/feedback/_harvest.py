@@ -34,7 +34,7 @@ PHRASES, VALIDATIONS, CONFIDENCE = "phrases.jsonl", "validations.jsonl", "confid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """Queries of live traffic with what behaviour says of their documents, and what people should judge."""
+    """Queries of live traffic with grades from behaviour, and the pairs that people should judge."""
 
     candidate: GoldenSet
     """The queries, those that fail first, with implicit judgments; without documents."""

@@ -34,7 +34,7 @@ The lower end of the interval has to reach it."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BehaviourJudgment:
-    """What people's behaviour says of how well a document answers a query."""
+    """What people's behaviour says about how well a document answers a query."""
 
     query: str
     """The query as most people write it."""

@@ -55,7 +55,7 @@ def learn_trigger_phrases(sessions: Iterable[Session], *, least: int = LEAST_SES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What somebody said of a document, with the query that had led to it."""
+    """What somebody said about a document, with the query that led to it."""
 
     query: str
     """The id of the query."""

@@ -201,7 +201,7 @@ def hold_back(check: Check, correction: Correction | None, *, has_baseline: bool
 
 
 def lacks_baseline_labels(check: Check) -> bool:
-    """Return whether a check failed only because the baseline has no labels, which a new baseline would have."""
+    """Return whether a check failed only because the baseline has no labels; a new baseline would have them."""
     return check.outcome is Outcome.FAIL and f"({_NO_BASELINE_LABELS})" in check.reason
 
 
@@ -240,7 +240,7 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
 
 
 def correct_measures(candidate: Evaluation, baseline: Evaluation | None) -> dict[str, LabelCorrection]:
-    """Return what labels make of each measure of a run that a judge scored and the project has labels for.
+    """Return the corrected numbers of each judged measure of a run for which the project has labels.
 
     The numbers are those that rules on the measure use.
     """
@@ -279,7 +279,7 @@ def _null(value: float) -> float | None:
 
 
 def describe_corrections(corrections: Mapping[str, LabelCorrection]) -> list[str]:
-    """Return for each measure that labels correct both numbers, the judge's and the corrected one, in a sentence."""
+    """Return a sentence for each measure that labels correct, with the judge's number and the corrected one."""
     sentences = []
     for measure, own in corrections.items():
         if own.mean is not None:

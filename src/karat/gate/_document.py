@@ -70,7 +70,7 @@ def compare_document(
     brief: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ComparisonDocument:
-    """Compare every run with every later one, and return all that is known about the differences.
+    """Compare every run with every later one, and return everything that is known about the differences.
 
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
     ``golden`` provides the texts of the queries, and with ``bounds`` the judgments: then each difference has the worst

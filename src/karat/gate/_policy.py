@@ -186,7 +186,7 @@ class Rule:
 
 
 def describe_rule(rule: Rule) -> str:
-    """Return what a rule asks for, in words.
+    """Return the requirement of a rule, in words.
 
     >>> describe_rule(Rule(metric="R@5", min=0.8, max_drop_rel=0.05, non_inferior=True))
     'at least 0.8, falls by at most 5 %, not worse than tolerated'

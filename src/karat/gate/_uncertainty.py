@@ -153,7 +153,7 @@ def _count_needed_labels(change: CorrectedMean, wanted: float, n: int) -> int | 
 
 
 def describe_uncertainty(uncertainty: Uncertainty, costs: Mapping[str, str] | None = None) -> str:
-    """Return the parts of an uncertainty, and what would decide, in a sentence; ``costs`` are by queries and votes."""
+    """Return a sentence with the parts of an uncertainty, and what would decide; ``costs`` are by queries and votes."""
     name = uncertainty.metric if uncertainty.where is None else f"{uncertainty.metric} {'='.join(uncertainty.where)}"
     parts = [f"queries {uncertainty.queries:.0%}"]
     parts.append("answers unknown (nothing was asked twice)" if uncertainty.answers is None

@@ -104,7 +104,8 @@ def weigh_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure 
 
 
 def estimate_runs(weights: Floats, gains: Floats, highest: float) -> DifferenceEstimate:
-    """Return what is known of the difference of two runs. There is no confidence while only relevant pairs are judged.
+    """Return what is known about the difference of two runs. There is no confidence while only relevant pairs are
+    judged.
 
     A set that lists what is relevant says nothing of the rest, which is not likely to be as good.
     """

@@ -94,7 +94,7 @@ def _digest(parts: Iterable[bytes | memoryview]) -> str:
 
 
 def digest_texts(questions: Iterable[tuple[str, str]]) -> str:
-    """Return a digest of the ids and texts of questions, in whatever order they are."""
+    """Return a digest of the ids and texts of questions, independent of their order."""
     return _digest(["".join([f"[{quote(id_)}, {quote(text)}]" for id_, text in sorted(set(questions))]).encode()])
 
 

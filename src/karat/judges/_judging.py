@@ -146,11 +146,11 @@ def judge_items(
     concurrency: int = 8,
     progress: Callable[[Opinion], None] | None = None,
 ) -> list[Opinion]:
-    """Return what each judge says of each item in each vote, in that order, at most ``concurrency`` at a time.
+    """Return each judge's opinion of each item in each vote, in that order, with at most ``concurrency`` at a time.
 
-    A judge is not asked about a question that its measure is not for: the verdict would cost money, and not count.
-    When the budget is spent, what is left is reported as not asked, and counts as what is missing. A server that cannot
-    be reached ends it all; what was asked by then is in the cache.
+    A judge is not asked about a question that its measure is not for: the verdict would cost money, and not count. When
+    the budget is spent, the rest is reported as not asked, and counts as missing. A server that cannot be reached ends
+    it all; what was asked by then is in the cache.
     """
     if votes < 1 or concurrency < 1:
         raise UsageError(f"votes={votes}, concurrency={concurrency}; choose 1 or more")

@@ -21,7 +21,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What a judge says of one answer, in one vote."""
+    """A judge's opinion of one answer, in one vote."""
 
     judge: str
     query: str
@@ -38,7 +38,7 @@ class Opinion:
 def bound_mean(
     mean: float | None, scored: int, lost: int, *, lower_is_better: bool = False
 ) -> tuple[float | None, float | None]:
-    """Return what the mean of some scores would be if those that are lost were the worst, and if they were the best.
+    """Return the mean of some scores if the lost ones were the worst, and if they were the best.
 
     Both are None if nothing was to be scored.
 

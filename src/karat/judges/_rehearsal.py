@@ -27,7 +27,7 @@ class PlannedRequest:
 
 
 class Rehearsal(Dialogue):
-    """Notes requests in place of sending them. Replies are those of the cache, or else examples."""
+    """Records requests instead of sending them. Replies come from the cache, or else are examples."""
 
     def __init__(self, model: Model, rung: Rung, replies: Replies | None = None) -> None:
         self.requests: list[PlannedRequest] = []

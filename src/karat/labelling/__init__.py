@@ -1,4 +1,4 @@
-"""Labelling: people are asked about pairs of query and document, and what they say is proposed as gold."""
+"""Labelling: ask people about pairs of query and document, and propose their labels as judgments."""
 
 from typing import TYPE_CHECKING
 

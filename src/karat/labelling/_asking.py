@@ -32,7 +32,7 @@ _VERDICTS = ("grade", "skip", "cannot_tell")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a person says of a pair."""
+    """A person's answer about a pair."""
 
     query: str
     document: str
@@ -171,7 +171,7 @@ def save_label(desk: Desk, queue: str, who: str, answer: Answer) -> LabelSaved:
 
 
 def undo_label(desk: Desk, who: str, *, key: str = "") -> LabelSaved | None:
-    """Take back a person's last label that was not taken back; None if there is none.
+    """Take back a person's last label, and return it, or None if there is none.
 
     It stays in the file, and a new line says that it does not count.
     """
@@ -192,7 +192,7 @@ def undo_label(desk: Desk, who: str, *, key: str = "") -> LabelSaved | None:
 
 
 def find_last(desk: Desk, who: str) -> LabelLine | None:
-    """Return a person's last label that was not taken back; None if there is none."""
+    """Return a person's last label that was not taken back, or None."""
     with desk.lock:
         desk.book.refresh()
         return desk.book.last(who)

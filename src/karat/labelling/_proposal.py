@@ -57,7 +57,7 @@ class Proposal:
 def propose(
     desk: Desk, changes: Sequence[ProposalChange], *, by: str, reason: str, left_out: Mapping[str, int] | None = None
 ) -> Proposal:
-    """Write a proposal, after a look whether it fits the golden set as it is now."""
+    """Write a proposal, after checking that it fits the current golden set."""
     check_name(by)
     _check_reason(reason)
     if not changes:
@@ -135,7 +135,7 @@ def _summarise(proposal: Proposal) -> ProposalSummary:
 
 
 def show_proposal(desk: Desk, name: str) -> LabelProposal:
-    """Return a proposal with what it would change in the golden set as it is now."""
+    """Return a proposal with what it would change in the current golden set."""
     return describe_proposal(desk, read_proposal(desk, name))
 
 
@@ -164,7 +164,7 @@ def describe_proposal(desk: Desk, proposal: Proposal) -> LabelProposal:
 
 
 def accept_proposal(desk: Desk, name: str, *, by: str, reason: str) -> LabelProposal:
-    """Write the changes of a proposal into the golden set, and note who accepted it and why.
+    """Write the changes of a proposal into the golden set, and record who accepted it and why.
 
     Rows of the set that do not change are kept to the byte. If the process is killed in between, the proposal is still
     open, and can be accepted again.

@@ -19,7 +19,7 @@ UNKNOWN_QUERY, UNKNOWN_DOCUMENT = "the set does not have the query", "the set do
 
 
 def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinished: bool = False) -> Proposal:
-    """Propose what people said in a queue as judgments of the golden set, with the queries that it does not have yet.
+    """Propose the labels of a queue as judgments of the golden set, with the queries that it does not have yet.
 
     Each person's grade is a judgment of the source ``manual``, and what was settled one of ``validated``, which
     decides. A span is a judgment of its own where its grade is above 0: words that do not answer are no evidence.

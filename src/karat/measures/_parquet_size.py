@@ -25,7 +25,7 @@ Struct = Mapping[int, Any]
 
 
 def refuse_bomb(file: BinaryIO, name: str, columns: Collection[str] | None = None) -> None:
-    """Raise an InputError for a Parquet file of which some columns, or all, unpack to more bytes than karat reads."""
+    """Raise an InputError if some columns of a Parquet file, or all, unpack to more bytes than karat reads."""
     try:
         size = unpacked_size(file, columns)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:

@@ -34,7 +34,7 @@ def find_run_columns(schema: Mapping[str, Any], source: str) -> dict[str, str]:
 def align_part(
     frames: Iterator[pl.DataFrame], *, judgments: Judgments, source: str, classes: Mapping[str, str] | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield what a part of a run says about judgments; with ``classes``, these are judgments of classes."""
+    """Yield what a part of a run contributes to an alignment with judgments, or with judgments of ``classes``."""
     checked = (_check(frame, source) for frame in frames)
     if classes is not None:
         alignment = align(judgments, collapse_run(frames_table(lambda: checked, source), classes))
@@ -50,7 +50,7 @@ def align_part(
 
 
 def join_parts(judgments: Judgments, parts: Iterable[pl.DataFrame]) -> tuple[Alignment, int]:
-    """Return the alignment of a run, of which each query is in one part, and how many queries the run has."""
+    """Return the alignment of a run whose parts hold whole queries, and how many queries the run has."""
     ranks = np.zeros(len(judgments.grades), np.int64)
     retrieved = np.zeros(len(judgments.queries), np.int64)
     in_run = np.zeros(len(judgments.queries), np.bool_)

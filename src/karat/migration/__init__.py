@@ -1,4 +1,4 @@
-"""Migrations: what became of the blocks, citations and judgments of an index that was made anew."""
+"""Migrations: where the blocks, citations and judgments of a rebuilt index went."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from karat.schema.migration import BlockMapping, MigrationTable
 
 
 class Redirect(NamedTuple):
-    """Where an id leads: its blocks in the new version, of which any will do; none if it has no place there."""
+    """Where an id leads: its blocks in the new version, any of which will do; none if it has no place there."""
 
     targets: tuple[str, ...]
     is_known: bool

@@ -37,7 +37,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowedQuery:
-    """What both indexes cite for a query, or why that is not known."""
+    """What both indexes cite for a query, or why that is unknown."""
 
     query: str
     control: tuple[Cited, ...] = ()

@@ -18,7 +18,7 @@ _DECIMALS = 6
 
 
 def map_blocks(old: Iterable[Edition], new: Iterable[Edition]) -> tuple[MigrationTable, ...]:
-    """Return what became of the blocks of each document, whose id is the same in both versions."""
+    """Return where the blocks of each document went; a document has the same id in both versions."""
     later = {edition.document: edition for edition in new}
     return tuple(map_document(edition, later.get(edition.document)) for edition in old)
 
@@ -132,7 +132,7 @@ def list_targets(mapping: BlockMapping) -> tuple[str, ...]:
 
 
 def redirect_byte(mapping: BlockMapping, byte: int) -> int:
-    """Return the byte of the new text at which a byte of a mapped block stands now.
+    """Return the byte of the new text to which a byte of a mapped block moved.
 
     >>> runs = ((0, 10), (5, 20))
     >>> mapping = BlockMapping(old_block_id="a", new_block_id="b", move="shift", old_off=0, old_end=9, new_off=10,

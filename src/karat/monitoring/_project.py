@@ -13,7 +13,7 @@ from karat.projects import Project, open_project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """What live traffic is watched by."""
+    """How live traffic is watched."""
 
     config: OnlineConfig
     project: Project | None = None

@@ -19,7 +19,8 @@ _LONGEST = 1000
 def acknowledge_drops(path: str | os.PathLike[str] = "karat.db", *, author: str, reason: str) -> OnlineAcknowledgement:
     """Acknowledge all records that hosts have dropped until now; what they drop later counts again.
 
-    The records stay lost, and are told: only who looks at the health of the log is not called for them any more.
+    The records stay lost, and reports still show them, but the health of the log no longer counts as bad because of
+    them.
     """
     for what, text in (("an author", author), ("a reason", reason)):
         if not text.strip() or len(text) > _LONGEST:

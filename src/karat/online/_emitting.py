@@ -29,9 +29,9 @@ _CHUNK = 6
 
 @contextmanager
 def emitting(config: TelemetryConfig | None, say: Callable[[str], None]) -> Iterator[Emit | None]:
-    """Yield what takes the rows of queries and sends them; None if no collector is configured.
+    """Yield a function that sends the rows of queries, or None if no collector is configured.
 
-    At the end it waits for the collector for a limited time, and says what that has not taken.
+    At the end it waits for the collector for a limited time, and reports what that did not accept.
     """
     destination = _find_destination(config)
     if destination is None:
@@ -89,7 +89,7 @@ def make_reader(*, content: bool) -> Callable[[Row], LiveQuery]:
 
 
 def current_trace() -> str:
-    """Return the ``traceparent`` of the span of OpenTelemetry that is active; empty if there is none.
+    """Return the ``traceparent`` of OpenTelemetry's active span, or an empty text if there is none.
 
     ``log.query(text, trace=current_trace())`` keeps the query in the trace of the host. Nothing is imported.
 

@@ -32,8 +32,9 @@ def follow(
 ) -> Ingested:
     """Ingest every so many seconds until ``stop`` is set, and once more then; return what was done in all.
 
-    An error does not end it: the disk may have room again. ``on_error`` is told, by default the log of the host.
-    As long as there is no log it waits for one; ``on_wait`` is called once then. ``emit`` gets the rows of queries.
+    An error does not end it, because the disk may have room again later. ``on_error`` gets the error; by default it
+    goes to the log of the host. As long as there is no log it waits for one; ``on_wait`` is called once then. ``emit``
+    gets the rows of queries.
     """
     total, last, paths = Ingested(), False, find_paths(path)
     while True:

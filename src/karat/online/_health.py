@@ -58,7 +58,7 @@ def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
 
 
 def describe_missing(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return what to say, beside numbers of a store, of records that are not in it: those that wait, and those lost."""
+    """Return notes on records that are not in the numbers of a store: those that wait, and those that were lost."""
     paths = find_paths(path)
     with open_store(paths.store) as store:
         journal, dropped = _look_at_journal(paths, store)

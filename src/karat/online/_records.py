@@ -164,7 +164,7 @@ Record = LoggedQuery | LoggedEvent
 
 
 class Reader(Protocol):
-    """Whatever yields the records of a log; a store does.
+    """Anything that yields the records of a log, such as a store.
 
     Records come in the order of their time, and of their id where times are equal. ``since`` is included, ``until`` is
     not; without them all records come. ``session`` leaves only those of one session, as it stands in the records.

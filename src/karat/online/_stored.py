@@ -198,7 +198,7 @@ class LogReader:
 
 
 def read_log(path: str | os.PathLike[str] = "karat.db") -> LogReader:
-    """Open the records of a store for reading. What is still in the journal is not among them: see ``ingest``."""
+    """Open the records of a store for reading. Records still in the journal are not included: see ``ingest``."""
     paths = find_paths(path)
     for beside in (paths.key, paths.journal, paths.archive):
         record_folder(beside)

@@ -52,7 +52,7 @@ class JudgeAsked(Struct, frozen=True, kw_only=True):
 
 
 class LabelSent(Struct, frozen=True, kw_only=True):
-    """What a person says of a pair."""
+    """A person's answer about a pair."""
 
     queue: QueueName
     query: Id

@@ -93,7 +93,7 @@ def check_project(
     listener: Listener | None = None,
     **settings: Any,
 ) -> GateResult:
-    """Ask a system every question of a project, and return the decision, whatever it is.
+    """Ask a system every question of a project, and return the decision, whether it passes or not.
 
     It begins anew unless it is told to ``resume``: answers of an interrupted run may be those of other code.
     ``listener`` is called with each call of a model by which the built-in pipeline answers.

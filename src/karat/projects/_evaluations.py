@@ -36,7 +36,7 @@ def read_evaluations(
     project: str | Path | Project | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Evaluations:
-    """Return the evaluations of runs and baselines on the golden set of a project as it is now.
+    """Return the evaluations of runs and baselines on the current golden set of a project.
 
     A file without a question of the set is an error. A run may also be named by its label, title or commit.
 

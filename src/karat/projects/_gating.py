@@ -243,7 +243,7 @@ def apply_policy(
 
 
 def revise_baseline(project: Project, baseline: Baseline, measures: Iterable[str] = ()) -> Baseline:
-    """Return a baseline as it would be on the golden set of a project as it is now.
+    """Return a baseline as it would be on the current golden set of a project.
 
     ``measures`` that it lacks are computed from its stored lists, where these are long enough.
 

@@ -208,7 +208,7 @@ def evaluate(
 
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
-    """Return a short hash of everything that decides what is in a run, which is part of the name of its file."""
+    """Return a short hash of everything that decides the content of a run; it is part of the file's name."""
     from karat.runs import describe_run, make_header
 
     record = json.dumps(make_header(describe_run(golden, system, settings)), sort_keys=True)

@@ -98,7 +98,7 @@ def escaped(text: str) -> str:
 
 
 def defuse(text: str, *, commands: bool = False) -> str:
-    r"""Return text in which no CI finds a command, whatever it quotes.
+    r"""Return text in which no CI finds a command, whatever the text quotes.
 
     GitHub, Azure, GitLab and TeamCity read commands from the log of a job, such as one that switches all others off.
     What they look for is escaped as JSON escapes it, so that JSON still means the same. With ``commands`` a line may

@@ -52,7 +52,7 @@ class Opinions:
 
 
 def write_opinions(path: Path, run: str, judges: Mapping[str, str], opinions: Iterable[OpinionDocument]) -> None:
-    """Write the opinions about a run file with a hash, whole or not at all; ``judges`` says what decides about each."""
+    """Write the opinions about the run file with a hash, completely or not at all; ``judges`` identifies each judge."""
     header = OpinionHeader(karat="opinions", format=2, run=run, judges=dict(judges))
     lines = [msgspec.json.encode(header), *map(msgspec.json.encode, opinions), b""]
     write_file(path, b"\n".join(lines).decode())

@@ -56,7 +56,7 @@ def read_any_run(
 
 
 def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str], None] | None = None) -> Run:
-    """Return all that a run of any kind holds, whatever golden set it belongs to.
+    """Return everything in a run of any kind, whatever golden set it belongs to.
 
     A request that does not name its question has its text as the id. ``k`` and ``say`` are those of
     :func:`read_any_run`.

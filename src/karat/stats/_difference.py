@@ -25,7 +25,7 @@ class DifferenceEstimate:
 
 
 def estimate_difference(weights: ArrayLike, gains: ArrayLike, highest: float = 1.0) -> DifferenceEstimate:
-    """Return what is known of a sum of weights times gains, of which some are unknown (NaN).
+    """Return what is known about a sum of weights times gains, some of which are unknown (NaN).
 
     An unknown gain has the mean and the variance of the known ones, to which a gain of 0 and one of ``highest`` are
     added. For gains of 0 and 1 it is therefore 1 with probability (ones + 1) / (known + 2).

@@ -36,7 +36,7 @@ def quantiles(values: ArrayLike, shares: Sequence[float]) -> list[float]:
 
 
 def pick_evenly(values: Sequence[T], most: int) -> list[T]:
-    """Return at most so many values, which lie evenly among all of them; of sorted numbers, these are quantiles.
+    """Return at most ``most`` values, spread evenly among all of them; for sorted numbers, these are quantiles.
 
     >>> pick_evenly([1, 2, 3], 5), pick_evenly(range(100), 4)
     ([1, 2, 3], [12, 37, 62, 87])

@@ -16,7 +16,7 @@ _BATCH = 16_384
 
 
 class ValueCounts:
-    """How often each of many numbers occurs, whatever their order and however they were divided into parts.
+    """How often each of many numbers occurs, independent of their order and of how they were divided into parts.
 
     Up to ``most`` different values quantiles are exact. If there are more, the last binary digits of all values are
     dropped, as few as needed, and a quantile is the middle of what is left: with 65,536 values between a millisecond

@@ -56,7 +56,7 @@ GROUPS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the linter says about a set."""
+    """The linter's findings about a set."""
 
     name: str = ""
     version: str = ""
