@@ -14,7 +14,7 @@ from karat.store import open_store
 TEXTS = ("wifi", "The WiFi?", "wifi password", "where is pool", "pool hours", "sauna", "spa price", "?!", "Straße")
 KINDS = (
     "read_after_search", "validate_useful", "validate_not_useful", "task_outcome", "scroll_past", "reference",
-    "re_search", "opened the menu",
+    "re_search", "impression", "opened the menu",
 )  # fmt: skip
 GOLD = GoldenSet(
     name="set",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from each import each
 from feedback.records import ask, tell
-from karat.feedback import Oddities, Session, compare_words, find_passed, find_reused, rebuild_sessions
+from karat.feedback import Oddities, Session, compare_words, find_passed, find_reused, judge_behaviour, rebuild_sessions
 from karat.feedback._pairs import count_pairs
 from karat.online import (
     RE_SEARCH,
@@ -209,6 +209,56 @@ def test_events_that_say_it_are_believed() -> None:
         ("b",),
     )
     assert odd == {}
+
+
+@each(
+    ("kind", "fields", "outcome", "odd"),
+    [
+        (RE_SEARCH, {}, "asked again", ""),
+        (RE_SEARCH, {"document": "elsewhere"}, "asked again", ""),
+        (RE_SEARCH, {"query": "lost"}, "asked again", "unknown_query"),
+        (VALIDATE_NOT_USEFUL, {"query": "q2"}, "not useful", ""),
+        (VALIDATE_NOT_USEFUL, {}, "not useful", ""),
+        (VALIDATE_NOT_USEFUL, {"query": "q2", "rank": 2}, "not useful", ""),
+        (VALIDATE_NOT_USEFUL, {"query": "lost", "rank": 2}, "not useful", "unknown_query"),
+        (VALIDATE_USEFUL, {"query": "q2"}, "used", ""),
+        (VALIDATE_USEFUL, {}, "used", ""),
+        (VALIDATE_USEFUL, {"query": "lost"}, "unknown", "unknown_query"),
+        (VALIDATE_USEFUL, {"query": "q2", "rank": 9}, "unknown", "says_nothing"),
+        (READ_AFTER_SEARCH, {"query": "q2", "rank": 2}, "used", ""),
+        (READ_AFTER_SEARCH, {"rank": 2}, "used", ""),
+        (READ_AFTER_SEARCH, {"query": "lost", "rank": 2}, "unknown", "unknown_query"),
+        (READ_AFTER_SEARCH, {"query": "q2", "rank": 9}, "unknown", "says_nothing"),
+        (READ_AFTER_SEARCH, {"query": "q2"}, "unknown", "says_nothing"),
+        (READ_AFTER_SEARCH, {}, "unknown", "says_nothing"),
+        (REFERENCE, {"rank": 1}, "used", ""),
+        (SCROLL_PAST, {}, "unknown", "says_nothing"),
+        ("impression", {"query": "q2"}, "unknown", ""),
+    ],
+)
+def test_an_event_without_a_document_is_about_the_latest_query(
+    kind: str, fields: dict[str, Any], outcome: str, odd: str
+) -> None:
+    """What speaks against a query is never lost; what says nothing is counted, and no query counts as used for it."""
+    queries = [ask("q1", 0, "wifi", "a", "b"), ask("q2", 100, "pool", "c", "d"), ask("q3", 200, "sauna", "e")]
+    [session], oddities = rebuild(queries, [tell("e", 150, kind, **fields)])
+    assert [asked.outcome for asked in session.queries] == ["unknown", outcome, "unknown"]
+    assert oddities == ({odd: 1} if odd else {})
+
+
+def test_what_is_said_of_all_that_was_found_grades_no_document() -> None:
+    """The last word counts; a document that was called useful is of use, whatever is said of the rest."""
+    queries = [ask("q1", 0, "wifi", "a", "b")]
+    useful, useless = (tell("v1", 1, VALIDATE_USEFUL, query="q1"), tell("v2", 2, VALIDATE_NOT_USEFUL, query="q1"))
+    [session], _ = rebuild(queries, [useful, useless])
+    [asked] = session.queries
+    assert (asked.verdict, asked.outcome, asked.useful, asked.not_useful) == (False, "not useful", (), ())
+    assert judge_behaviour([session]) == []
+    [session], _ = rebuild(queries, [useless, tell("v3", 3, VALIDATE_USEFUL, rank=2)])
+    [asked] = session.queries
+    assert (asked.outcome, asked.useful, asked.passed) == ("used", ("b",), ("a",))
+    [session], _ = rebuild(queries, [tell("r", 1, READ_AFTER_SEARCH, rank=2)])
+    assert dict(session.queries[0].read) == {"b": 2}
 
 
 def test_verbatim_words_are_found_and_coincidence_is_not() -> None:

@@ -67,13 +67,18 @@ def test_shares_of_queries_by_hand(tmp_path: Path, name: str, value: float, stat
 
 
 def test_what_is_asked_again_may_begin_before_the_window(path: Path) -> None:
-    """Ten minutes before, in the same session; events that say so count as well."""
+    """Ten minutes before, in the same session; events that say so count as well, and seven of one query once."""
     write(path, [make_query("a", DAY - 60, "pool hours", session="x"), *make_window(0, 20),
                  make_query("b", DAY + 30, "pool hours today", session="x")])  # fmt: skip
     assert find(look(path, 1), "asked_again").value == pytest.approx(1 / 21)
-    events = [LoggedEvent(str(i), DAY + i, RE_SEARCH, session="x") for i in range(7)]
-    write(path, [], events)
+    write(path, [], [LoggedEvent(str(i), DAY + i, RE_SEARCH, session="x") for i in range(7)])
+    assert find(look(path, 1), "asked_again").value == pytest.approx(1 / 21)
+    write(path, [], [LoggedEvent(f"e{i}", DAY + 60, RE_SEARCH, session=f"0-{i}") for i in range(6)])
     assert find(look(path, 1), "asked_again").value == pytest.approx(7 / 21)
+    old = [make_query("o1", DAY - 7200, "sauna", session="y"), make_query("o2", DAY - 7100, "bar", session="")]
+    write(path, old, [LoggedEvent("f1", DAY + 60, RE_SEARCH, session="y"),
+                      LoggedEvent("f2", DAY + 60, RE_SEARCH, query="o2")])  # fmt: skip
+    assert find(look(path, 1), "asked_again").value == pytest.approx(8 / 21), "o2 has no session"
 
 
 def test_p95_rises_above_the_median_of_the_windows_before(path: Path) -> None:

@@ -24,6 +24,7 @@ from karat.feedback._sampling import MOST_QUERIES
 from karat.feedback._sessions import MOST_PER_SESSION, OUTCOMES, AskedQuery, Oddities, Outcome, Session
 from karat.feedback._summary import summarise_sessions
 from karat.feedback._timeline import SessionRecords, describe_line, find_session, name_key
+from karat.feedback._told import find_told
 from karat.feedback._uses import UseCounter
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "find_repeats",
     "find_reused",
     "find_session",
+    "find_told",
     "grade_like_agent",
     "harvest",
     "harvest_log",

@@ -1,8 +1,8 @@
 """Sessions in which nothing is odd, as columns: what :func:`rebuild_sessions` finds out, for all of them at once.
 
-In such a session every event names a query that was asked before it in the same session, or is a free action or an
-outcome; no id comes twice, and nobody says twice what they think of a document. All other sessions are left to
-:func:`rebuild_sessions`, which knows every case; what both count is equal.
+In such a session every event names a query that was asked before it in the same session, with a document where it
+needs one, or is a free action or an outcome; no id comes twice, and nobody says twice what they think of a document.
+All other sessions are left to :func:`rebuild_sessions`, which knows every case; what both count is equal.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from karat.feedback._wordings import Flags, Ints, Wordings
 from karat.online import (
     EVENT_KINDS,
     IDLE_SECONDS,
+    IMPRESSION,
     RE_SEARCH,
     READ_AFTER_SEARCH,
     REFERENCE,
@@ -30,6 +31,8 @@ from karat.online import (
 _VALIDATIONS = (VALIDATE_USEFUL, VALIDATE_NOT_USEFUL)
 _ABOUT = [kind for kind in EVENT_KINDS if kind != TASK_OUTCOME]
 """Events that belong to a query."""
+_WHOLE = (RE_SEARCH, IMPRESSION)
+"""Those among them that need no document: what others without one say is decided by :class:`AskedQueries`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,8 @@ def _find_odd_events(events: pl.DataFrame) -> Ints:
     follows = (pl.col("query_part") == pl.col("part")) & (asked <= time) & (is_own | (asked >= time - IDLE_SECONDS))
     is_free = ~pl.col("kind").is_in(_ABOUT) & (pl.col("session") != "") & is_own & (pl.col("first_time") <= time)
     is_plain = pl.when(named).then(follows).otherwise(is_free).fill_null(value=False) & time.is_finite()
+    says_of_query = pl.col("kind").is_in(_WHOLE) | ~pl.col("kind").is_in(_ABOUT)
+    is_plain &= says_of_query | (pl.col("document") != "")
     odd = events.filter(~is_plain | pl.struct("home_number", "id").is_duplicated())["home_number"]
     said = events.filter(pl.col("kind").is_in(_VALIDATIONS), pl.col("document") != "")
     again = said.filter(said.select("row", "document").is_duplicated())["home_number"]

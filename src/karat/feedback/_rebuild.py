@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
 from karat.feedback._detectors import Similarity, compare_words, find_passed, find_repeats, find_reused
+from karat.feedback._matching import AskedQueries, name_document
 from karat.feedback._sessions import AskedQuery, Oddities, Session
 from karat.online import (
     EVENT_KINDS,
@@ -27,10 +27,6 @@ from karat.online import (
     Record,
     name_session,
 )
-
-SKEW_SECONDS = 5.0
-"""Clocks of two processes may differ by so much: a read may seem to come that long before its query."""
-
 
 _Home = dict[str, tuple[str, float]]
 """The key of the session of each query, as long as that is open, and when it was asked."""
@@ -57,10 +53,10 @@ def rebuild_sessions(
 ) -> Iterator[Session]:
     """Yield sessions as they end, from records in the order of time; only those that are open are held.
 
-    An event belongs to the query that it names, or to the latest query of its session that had shown its document. It
-    may name a query of another session, if that was asked at most ``idle`` seconds before it. With
-    the ``texts`` of documents the answers are searched for their words. What is odd about the records is counted in
-    ``oddities``.
+    An event belongs to the query that it names, or to the latest query of its session that had shown its document; one
+    without a document belongs to the latest. It may name a query of another session, if that was asked at most ``idle``
+    seconds before it. With the ``texts`` of documents the answers are searched for their words. What is odd about the
+    records is counted in ``oddities``.
 
     >>> from karat.online import LoggedHit
     >>> asked = LoggedQuery("1", 10.0, "wifi?", session="s", hits=(LoggedHit("pool", 1), LoggedHit("wifi", 2)), count=2)
@@ -140,23 +136,23 @@ def _close(session: _Open, odd: Oddities, texts: Mapping[str, str] | None, simil
     """Return a session that has ended: every event with its query, and what can be seen besides."""
     queries = sorted(session.queries.values(), key=lambda query: (query.time, query.id))
     drafts = {query.id: _Draft(query) for query in queries}
-    by_document = any(event.query not in drafts for event in session.events.values())
-    shown = _index(queries) if by_document else {}  # most hosts name the query
+    asked = AskedQueries(queries)
     unmatched, outcomes, actions = [], [], 0
     for event in sorted(session.events.values(), key=lambda event: (event.time, event.id)):
         if event.kind == TASK_OUTCOME:
             outcomes.append(event)
         elif event.kind not in EVENT_KINDS:
             actions += 1
-        elif (draft := _match(event, drafts, shown)) is not None:
-            draft.add(event)
+        elif (query := asked.find(event)) is not None:
+            odd.says_nothing += not drafts[query.id].add(event)
         else:
             odd.not_shown += bool(event.document)
+            odd.says_nothing += not event.document and not event.query
             unmatched.append(event)
     for place, before in enumerate(find_repeats([(q.text, q.time) for q in queries], similarity=similarity)):
         if before is not None:
             drafts[queries[place].id].repeats = queries[before].id
-            drafts[queries[before].id].repeated = True
+            drafts[queries[before].id].worded = True
     return Session(
         id=session.id,
         queries=tuple(draft.finish(texts, task_failed=_has_failed(outcomes)) for draft in drafts.values()),
@@ -174,59 +170,49 @@ def _has_failed(outcomes: Sequence[LoggedEvent]) -> bool:
     return bool(values) and values[-1] <= 0
 
 
-_Shown = dict[str, tuple[list[float], list[str]]]
-"""By document: when it was shown, and by which query."""
-
-
-def _index(queries: Iterable[LoggedQuery]) -> _Shown:
-    shown: _Shown = {}
-    for query in queries:
-        for document in dict.fromkeys(query.documents):
-            times, names = shown.setdefault(document, ([], []))
-            times.append(query.time)
-            names.append(query.id)
-    return shown
-
-
-def _match(event: LoggedEvent, drafts: Mapping[str, _Draft], shown: _Shown) -> _Draft | None:
-    """Return the query that an event names, or the latest one before it that showed its document."""
-    if event.query in drafts:
-        return drafts[event.query]
-    times, names = shown.get(event.document, ([], []))
-    place = bisect_right(times, event.time)
-    if not place and times and times[0] <= event.time + SKEW_SECONDS:
-        place = 1
-    return drafts[names[place - 1]] if place else None
-
-
 class _Draft:
     """A query while its events are put together."""
 
-    __slots__ = ("not_useful", "passed", "query", "read", "repeated", "repeats", "reused", "useful")
+    __slots__ = ("not_useful", "passed", "query", "read", "repeats", "reused", "told", "useful", "verdict", "worded")
 
     def __init__(self, query: LoggedQuery) -> None:
-        self.query, self.repeats, self.repeated = query, "", False
+        self.query, self.repeats, self.worded = query, "", False
+        self.told: list[float] = []
+        self.verdict: bool | None = None
         self.read: dict[str, int | None] = {}
         self.useful: dict[str, None] = {}
         self.not_useful: dict[str, None] = {}
         self.passed: dict[str, None] = {}
         self.reused: dict[str, None] = {}
 
-    def add(self, event: LoggedEvent) -> None:
-        """Add what an event says; an impression says nothing that the hits do not."""
-        name = event.document
-        if event.kind == READ_AFTER_SEARCH and name:
+    def add(self, event: LoggedEvent) -> bool:
+        """Add what an event says; return whether it says anything. An impression says what the hits do."""
+        if event.kind == RE_SEARCH:
+            self.told.append(event.time)
+            return True
+        name = name_document(event, self.query)
+        if event.kind in (VALIDATE_USEFUL, VALIDATE_NOT_USEFUL):
+            return self._validate(name, event)
+        if not name:
+            return event.kind == IMPRESSION
+        if event.kind == READ_AFTER_SEARCH:
             self.read.setdefault(name, event.rank or self.query.rank_of(name))
-        elif event.kind == RE_SEARCH:
-            self.repeated = True
-        elif event.kind in (VALIDATE_USEFUL, VALIDATE_NOT_USEFUL) and name:
-            yes, no = self.useful, self.not_useful
-            if event.kind == VALIDATE_NOT_USEFUL:
-                yes, no = no, yes
-            yes[name] = None
-            no.pop(name, None)  # who changes their mind means what they said last
-        elif name and event.kind != IMPRESSION:
+        elif event.kind != IMPRESSION:
             {SCROLL_PAST: self.passed, REFERENCE: self.reused}[event.kind][name] = None
+        return True
+
+    def _validate(self, name: str, event: LoggedEvent) -> bool:
+        """Add what somebody says of a document, or of all that was found. Whoever changes their mind means the last."""
+        is_useful = event.kind == VALIDATE_USEFUL
+        if name:
+            yes, no = (self.useful, self.not_useful) if is_useful else (self.not_useful, self.useful)
+            yes[name] = None
+            no.pop(name, None)
+            return True
+        if event.rank and event.query in ("", self.query.id):  # of a document that nobody knows
+            return False
+        self.verdict = is_useful
+        return True
 
     def finish(self, texts: Mapping[str, str] | None, *, task_failed: bool) -> AskedQuery:
         """Return the query with what can be seen besides: what was cited, reused and passed over."""
@@ -249,6 +235,8 @@ class _Draft:
             passed=tuple(name for name in passed if name not in chosen),
             reused=reused,
             repeats=self.repeats,
-            repeated=self.repeated,
+            repeated=self.worded or bool(self.told),
+            told=tuple(self.told),
+            verdict=self.verdict,
             task_failed=task_failed,
         )

@@ -33,6 +33,10 @@ class AskedQuery:
     """The id of the earlier query that it asks again in other words; empty if it does not."""
     repeated: bool = False
     """Whether a later query asks it again, or an event says so: it had not been enough."""
+    told: tuple[float, ...] = ()
+    """When events said that it was asked again."""
+    verdict: bool | None = None
+    """Whether somebody called all that it found useful, or not; None if nobody said so, or only of documents."""
     task_failed: bool = False
     """Whether the task of its session ended with an outcome of 0."""
 
@@ -58,14 +62,24 @@ class AskedQuery:
             return "error"
         if self.is_empty:
             return "nothing found"
-        if not self.useful and (self.not_useful or self.repeated):
-            return "not useful" if self.not_useful else "asked again"
-        return "used" if self.read or self.helpful or self.useful else "unknown"
+        if not self.is_useful and (self.is_useless or self.repeated):
+            return "not useful" if self.is_useless else "asked again"
+        return "used" if self.read or self.helpful or self.is_useful else "unknown"
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether somebody called a document useful, or all that was found."""
+        return bool(self.useful) or self.verdict is True
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether somebody said that a document, or all that was found, is not useful."""
+        return bool(self.not_useful) or self.verdict is False
 
     @property
     def is_used_by_answer(self) -> bool:
         """Whether it counts as used by what the answer cites or quotes alone: nobody read or validated anything."""
-        return self.outcome == "used" and not self.read and not self.useful
+        return self.outcome == "used" and not self.read and not self.is_useful
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +149,8 @@ class Oddities:
     """Events about a document that no query before them had shown."""
     unknown_query: int = 0
     """Events that name a query that is not in the log; they are matched by session and document instead."""
+    says_nothing: int = 0
+    """Events that say nothing of any query: a read without a document, or a rank at which nothing is known to stand."""
 
     def describe(self) -> dict[str, int]:
         """Return the counts that are not 0, by name."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from karat.feedback._rebuild import SKEW_SECONDS, rebuild_sessions
+from karat.feedback._matching import SKEW_SECONDS
+from karat.feedback._rebuild import rebuild_sessions
 from karat.feedback._report import format_moment
 from karat.feedback._sessions import Session
 from karat.online import (

@@ -132,7 +132,7 @@ class TrafficCounter:
         """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
         query, outcome = asked.query, asked.outcome
         is_known = query.count is not None or bool(query.hits) or bool(query.error)
-        validated = bool(asked.useful or asked.not_useful)
+        validated = asked.is_useful or asked.is_useless
         facts = {
             "nothing found": (asked.is_empty, is_known),
             "error": (bool(query.error), True),
@@ -142,7 +142,7 @@ class TrafficCounter:
             "used": (outcome == "used", True),
             BY_ANSWER: (asked.is_used_by_answer, True),
             "unknown": (outcome == "unknown", True),
-            VALIDATED: (bool(asked.useful), validated),
+            VALIDATED: (asked.is_useful, validated),
         }
         if self.golden is not None:
             name = self.known.get(folded(query.text))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from karat.config import OnlineConfig
 from karat.core import count_things
-from karat.feedback import MOST_PER_SESSION
+from karat.feedback import MOST_PER_SESSION, find_told
 from karat.monitoring._answers import measure_answers
 from karat.monitoring._origins import collect_origins, find_drift, find_normaliser
 from karat.monitoring._rules import describe_rule, is_beyond
@@ -23,7 +23,7 @@ from karat.monitoring._traffic import (
     similarity_of,
 )
 from karat.monitoring._windows import Window, count_cells, partition
-from karat.online import LoggedQuery, LogReader
+from karat.online import RE_SEARCH, LoggedQuery, LogReader
 from karat.online.flags import CONTROL
 from karat.projects import Project
 from karat.schema.watch import AlertState, CanaryRule, CanaryWindow, WatchValue
@@ -44,6 +44,8 @@ class Arms:
     canary: Sequence[LoggedQuery]
     live: Sequence[LoggedQuery]
     """Those of the control."""
+    told: Mapping[str, tuple[float, ...]]
+    """When events said that queries were asked again, by the ids of the queries."""
     windows: tuple[Window, ...]
     """The complete windows of the canary."""
     waiting: Window | None
@@ -55,16 +57,22 @@ def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: 
     first = max(since, now - config.history_hours * 3600)
     canary: list[LoggedQuery] = []
     live: list[LoggedQuery] = []
-    for query in LogReader(store).queries(first, now):
+    reader = LogReader(store)
+    again = [event for event in reader.events(first, now) if event.kind == RE_SEARCH]
+    about = {event.session for event in again} | {event.query for event in again}
+    asked: list[LoggedQuery] = []  # an event may be about a query that has no variant
+    for query in reader.queries(first, now):
         variant = query.flags.get(flag)
         if variant is not None:
             (live if variant == CONTROL else canary).append(query)
+        if query.session in about or query.id in about:
+            asked.append(query)
     cells = count_cells((query.time for query in canary), config.minutes * 60)
     until = now - config.late_seconds
     windows = partition(cells, seconds=config.minutes * 60, samples=config.samples, until=until)
     complete = tuple(window for window in windows if window.state == "complete")
     waiting = next((window for window in reversed(windows) if window.state == "open"), None)
-    return Arms(canary=canary, live=live, windows=complete, waiting=waiting)
+    return Arms(canary=canary, live=live, told=find_told(asked, again), windows=complete, waiting=waiting)
 
 
 def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> tuple[CanaryWindow, ...]:
@@ -74,7 +82,9 @@ def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> t
         own, live = (_cut(queries, window) for queries in (arms.canary, arms.live))
         known = [query for query in arms.canary if query.time < window.end]
         before = [query for query in known if window.start - LOOK_BACK <= query.time < window.start]
-        rules = tuple(_judge(own, live, known, before, project, config))
+        told = {name for name, times in arms.told.items() if any(window.start <= time < window.end for time in times)}
+        again = told.intersection(query.id for query in known if query.session)
+        rules = tuple(_judge(own, live, known, before, again, project, config))
         states = {rule.state for rule in rules}
         unknown = "not measurable" in states or not states  # with every alert off, nothing is measured
         state: AlertState = "firing" if "firing" in states else "not measurable" if unknown else "fine"
@@ -126,6 +136,7 @@ def _judge(
     live: Sequence[LoggedQuery],
     known: Sequence[LoggedQuery],
     before: Sequence[LoggedQuery],
+    told: set[str],
     project: Project | None,
     config: OnlineConfig,
 ) -> Iterator[CanaryRule]:
@@ -134,7 +145,8 @@ def _judge(
     mine, theirs = _thin(own), _thin(live)
     signals = measure_answers(mine, project, sides[0], config.least)
     others = measure_answers(theirs, project, sides[1], config.least)
-    signals |= measure_traffic(mine, before, 0, config.least)
+    left_out = {query.id for query in own} - {query.id for query in mine}
+    signals |= measure_traffic(mine, before, told - left_out, config.least)
     signals |= _compare(mine, theirs, sides, config)
     for what in ("index", "normaliser"):
         signals[what] = find_drift(what, collect_origins(own), collect_origins(known), len(own))

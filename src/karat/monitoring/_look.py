@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from karat.config import OnlineConfig
 from karat.monitoring._answers import measure_answers
 from karat.monitoring._origins import Origin, find_drift, find_normaliser, read_origins
+from karat.monitoring._told import read_told
 from karat.monitoring._traffic import LOOK_BACK, Past, compare_lists, compare_p95, measure_traffic
 from karat.monitoring._windows import DAY, Window, partition
-from karat.online import RE_SEARCH, LogReader
+from karat.online import LogReader
 from karat.projects import Project
 from karat.schema.watch import WatchValue
 from karat.store import Store
@@ -73,7 +74,7 @@ def _measure(
     for window in windows:
         queries = list(reader.queries(window.start, window.end))
         before = list(reader.queries(window.start - LOOK_BACK, window.start))
-        repeated = sum(event.kind == RE_SEARCH for event in reader.events(window.start, window.end))
+        told = read_told(reader, (*before, *queries), window.start, window.end)
         own = read_origins(store.alerts.origins(window.start, window.end))
         known = [origin for origin in history if origin.first < window.end]
         normaliser = find_normaliser(own)
@@ -83,7 +84,7 @@ def _measure(
             "normaliser": find_drift("normaliser", own, known, len(queries)),
             "rank_similarity": compare_lists(queries, past, normaliser, least),
             "p95": compare_p95(queries, past, normaliser, least, config.p95_ms),
-            **measure_traffic(queries, before, repeated, least),
+            **measure_traffic(queries, before, told, least),
         }
         yield Measured(window=window, signals=signals)
         if normaliser is not None:

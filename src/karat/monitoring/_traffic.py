@@ -60,12 +60,12 @@ def is_list(query: LoggedQuery) -> bool:
 
 
 def measure_traffic(
-    queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery], repeated: int, least: int
+    queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery], told: Collection[str], least: int
 ) -> dict[str, WatchValue]:
     """Return the signals of a window that need nothing but its queries.
 
-    ``before`` are the queries of the ten minutes before it, and ``repeated`` is how many events of the window say that
-    a question was asked again.
+    ``before`` are the queries of the ten minutes before it, and ``told`` are those that events of the window say were
+    asked again: a query that is asked again counts once, whether its words or an event show it.
     """
     failed = sum(bool(query.error) for query in queries)
     known = [query for query in queries if query.count is not None or query.hits or query.error]
@@ -75,7 +75,7 @@ def measure_traffic(
         "nothing_found": make_share(empty, len(known), least, "queries of which it is known what came back"),
     }
     own = {query.id for query in queries if query.session}
-    asked = max(_count_repeats(queries, before), repeated)
+    asked = len(_find_repeated(queries, before).union(told))
     signals["asked_again"] = make_share(min(asked, len(own)), len(own), least, "queries with a session")
     return signals
 
@@ -91,19 +91,20 @@ def make_share(count: int, total: int, least: int, what: str) -> WatchValue:
     return WatchValue(value=count / total, n=total, evidence=(f"{count:,} of {total:,} {what}",))
 
 
-def _count_repeats(queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery]) -> int:
-    """Return how many queries ask an earlier one of their session again."""
+def _find_repeated(queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery]) -> set[str]:
+    """Return the queries that others of a window ask again, in the same session."""
     sessions: dict[str, list[LoggedQuery]] = {}
     for query in sorted((*before, *queries), key=lambda query: (query.time, query.id)):
         if query.session:
             sessions.setdefault(query.session, []).append(query)
     own = {query.id for query in queries}
-    return sum(
-        place is not None and query.id in own
+    return {
+        asked[place].id
         for asked in sessions.values()
         if len(asked) > 1
         for query, place in zip(asked, find_repeats([(q.text, q.time) for q in asked]), strict=True)
-    )
+        if place is not None and query.id in own
+    }
 
 
 def measure_p95(latencies: Sequence[float], least: int) -> float | None:
