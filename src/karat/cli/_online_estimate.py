@@ -20,17 +20,17 @@ _WIDTH = 60
 
 @click.command("estimate", short_help="Estimate from clicks how attractive documents are.")
 @click.argument("store", metavar="[STORE]", default="karat.db")
+@click.option("--estimator", type=_ESTIMATORS, default="snips", show_default=True, help="How to estimate from clicks.")
 @click.option(
-    "--estimator", type=_ESTIMATORS, default="snips", show_default=True, help="What makes an estimate of clicks."
+    "--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d for the last seven days."
 )
-@click.option("--since", metavar="DAY", help="From this day on, such as 2026-11-01 (UTC), or 7d: the last seven days.")
 @click.option("--until", metavar="DAY", help="Up to this day, which is not included.")
 @click.option(
     "--minimum",
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="With fewer impressions a pair has no value.",
+    help="A pair with fewer impressions has no value.",
 )
 @click.option(
     "--shown",
@@ -54,12 +54,12 @@ def command(
 ) -> None:
     """Estimate from the log in STORE how attractive each document is to those who ask a query.
 
-    People look less often at what stands further down. snips and ips weigh clicks by how many look at each rank, sdbn
-    counts what stands above the last click, coec compares with other documents at the same ranks, and ctr is the plain
-    share of clicks. Those that were shown most are listed.
+    People look less often at what is further down. snips and ips weigh clicks by how many people look at each rank,
+    sdbn counts what is above the last click, coec compares with other documents at the same ranks, and ctr is the plain
+    share of clicks. The pairs with the most impressions are listed.
 
-    STORE may be a folder that 'karat online export --format parquet' wrote. It is read in a bounded amount of memory,
-    in this process or by --engine.
+    STORE may be a folder that 'karat online export --format parquet' wrote. karat reads it in a bounded amount of
+    memory, in this process or by --engine.
 
     Example: karat online estimate karat.db --since 28d
     """
