@@ -29,6 +29,7 @@ from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._ranked import PairedLists, RankedLists, StoredLists
+from karat.evaluation._renamed import digest_listed
 from karat.evaluation._rescoring import add_measures, revise_evaluation
 from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
@@ -80,6 +81,7 @@ __all__ = [
     "describe_order",
     "describe_returned",
     "describe_unknown_texts",
+    "digest_listed",
     "empty_scores",
     "evaluation_report",
     "fill_worst",

@@ -65,6 +65,9 @@ class Evaluation:
     successes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Of each query that was asked several times: in how many wordings and repeats it succeeded, and how many there
     are. It succeeds with a relevant hit, or without hits if it is unanswerable."""
+    contents: Mapping[str, str] | None = None
+    """A digest of the text of each listed document that the golden set had, which a baseline file has so that a
+    document with another id is found again; "" where it had no text, and None if they were not recorded."""
     depth: int | None = None
     """How many documents of each list there are at most; None if the lists are whole."""
     failures: Mapping[str, str] = field(default_factory=dict)

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from karat.core import GoldenSet, Scores
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._lists import find_depth, is_complete, score_lists, stored_lists, suffices
-from karat.evaluation._revision import Revision, describe_asked, find_changed_documents, find_new, require_common
+from karat.evaluation._renamed import find_renamed, find_unmatched
+from karat.evaluation._revision import (
+    Revision,
+    describe_asked,
+    find_changed_documents,
+    find_new,
+    require_common,
+    require_matched,
+)
 from karat.golden import Question, describe_questions, identify
 
 _UNJUDGED = "DupRate"
@@ -20,9 +28,10 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     """Return an evaluation as it would be on the current golden set; ``revision`` says what changed.
 
     Questions that the set no longer has are left out. Where judgments changed, the stored list is scored again; where
-    it is too short for a measure, the old score stays. An evaluation of means alone is returned as it is, and so is one
-    with spans of another normaliser, which :func:`require_comparable` refuses. One that has no question of the set is
-    an error.
+    it is too short for a measure, the old score stays. A document whose id changed is found again by its text; a
+    question whose judgments changed and whose list has a document that is gone is left out. An evaluation of means
+    alone is returned as it is, and so is one with spans of another normaliser, which :func:`require_comparable`
+    refuses. One that has no question of the set is an error.
 
     >>> from karat.core import Hit, Judgment, Provenance, Query, Run, Target, Trace
     >>> from karat.evaluation import score_run
@@ -45,22 +54,36 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     common = [query for query in evaluation.queries if _is_same(evaluation.questions.get(query), questions.get(query))]
     require_common(common, evaluation.queries, golden, evaluation.name)
     same_judgments = then.get("fingerprint") == now["fingerprint"] or then.get("questions") == now["questions"]
+    documents_changed = find_changed_documents(then, now)
+    renamed = find_renamed(golden, evaluation.contents or {})
+    evaluation = _rename(evaluation, renamed) if renamed else evaluation
     changed = _find_changed(evaluation, questions, common, same_judgments=same_judgments)
+    unmatched = find_unmatched(
+        golden,
+        stored_lists(evaluation, changed),
+        contents=evaluation.contents,
+        unfound=evaluation.unfound,
+        documents_changed=documents_changed,
+    )
+    asked, common = common, list(_subtract(common, unmatched))
+    changed = list(_subtract(changed, unmatched))
+    require_matched(common, unmatched, evaluation.name)
     rescored = _rescore(evaluation, golden, common, changed)
     scores = _merge(evaluation.scores, common, rescored) if changed else evaluation.scores
-    documents_changed = find_changed_documents(then, now)
     revision = Revision(
         golden=then,
         asked=len(evaluation.queries),
-        new=find_new(golden, evaluation.provenance.settings, common),
-        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, common)},
+        new=find_new(golden, evaluation.provenance.settings, asked),
+        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, asked)},
+        renamed=renamed,
+        unmatched=unmatched,
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
         unscored=tuple(query for query in changed if _lost_its_scores(evaluation, scores, query, golden)),
         stale=rescored.stale,
         documents_changed=documents_changed,
         touched=tuple(query for query in common if _is_touched(evaluation, questions[query], query, documents_changed)),
     )
-    differs = revision.new or revision.removed or changed or revision.touched
+    differs = revision.new or revision.removed or changed or revision.touched or unmatched
     if then.get("fingerprint") == now["fingerprint"] and not differs:
         if evaluation.questions:
             return evaluation
@@ -69,6 +92,13 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     if not changed:
         scores = _merge(evaluation.scores, common, rescored)
     return _assemble(evaluation, golden, scores, rescored, revision)
+
+
+def _rename(evaluation: Evaluation, names: Mapping[str, str]) -> Evaluation:
+    """Return a baseline whose lists have the new ids of documents."""
+    lists = {query: tuple(names.get(name, name) for name in listed) for query, listed in evaluation.lists.items()}
+    contents = {names.get(name, name): digest for name, digest in (evaluation.contents or {}).items()}
+    return replace(evaluation, lists=lists, contents=contents)
 
 
 def _has_all(evaluation: Evaluation, golden: GoldenSet) -> bool:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from karat.core import GoldenSet, InputError, Run, Trace, shorten
+from karat.evaluation._renamed import find_successes, find_unmatched_traces
 from karat.golden import Question, describe_questions, identify, sample
 
 _NAMED = 3
@@ -33,6 +34,11 @@ class Revision:
     """Questions whose judgments changed; a run does not record its judgments, and has none."""
     unscored: tuple[str, ...] = ()
     """Questions that it had scores of and that have no relevant document any more, so that nothing is compared."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """The id of today of each listed document whose id changed and whose text did not."""
+    unmatched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Listed documents that the set no longer has, of questions with other judgments, which are left out: today's
+    judgments would count what was found then as not found."""
     stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By measure, questions that keep their old score: the judgments changed, and the stored list is too short."""
     documents_changed: bool | None = None
@@ -47,8 +53,8 @@ class Revision:
 
     @property
     def common(self) -> int:
-        """How many questions it was asked that the set still has."""
-        return self.asked - len(self.removed)
+        """How many questions it was asked that the set still has, without those that are left out."""
+        return self.asked - len(self.removed) - len(self.unmatched)
 
 
 def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
@@ -67,18 +73,23 @@ def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
     common = {query for query, text in questions.items() if query in wordings and text in ("", wordings[query][0])}
     require_common(common, questions, golden, run.provenance.name)
     changed = find_changed_documents(then, now)
+    touched = () if changed is False else _find_touched(golden, _read_judged(run.traces), common)
+    unmatched = _find_unmatched(golden, run.traces, common) if changed is not False else {}
+    require_matched(common - unmatched.keys(), unmatched, run.provenance.name)
     revision = Revision(
         golden=then,
         asked=len(questions),
         new=find_new(golden, run.provenance.settings, common),
         removed={query: text for query, text in questions.items() if query not in common},
+        unmatched=unmatched,
         documents_changed=changed,
-        touched=() if changed is False else _find_touched(golden, _read_judged(run.traces), common),
+        touched=tuple(query for query in touched if query not in unmatched),
     )
     traces = tuple(
         trace
         for trace in run.traces
         if trace.query in common
+        and trace.query not in unmatched
         and (not trace.paraphrase or trace.text in ("", *wordings[trace.query][trace.paraphrase :][:1]))
     )
     return replace(run, provenance=replace(run.provenance, golden=now), traces=traces), revision
@@ -147,6 +158,23 @@ def _find_touched(golden: GoldenSet, judged: Mapping[str, str], common: Set[str]
     )
 
 
+def _find_unmatched(golden: GoldenSet, traces: Sequence[Trace], common: Set[str]) -> dict[str, tuple[str, ...]]:
+    """Return hits of common questions on documents that are gone, where the judgments may have named these.
+
+    They did not where the judged documents have the digest that the run recorded. Where it recorded none, that is a
+    question of which nothing relevant is left.
+    """
+    if not golden.document_by_id:
+        return {}
+    questions, judged = describe_questions(golden), _read_judged(traces)
+    doubtful = {query for query in common if judged.get(query) != questions[query].documents}
+    unmatched = find_unmatched_traces(golden, traces, doubtful)
+    if unrecorded := unmatched.keys() - judged.keys():
+        for query in find_successes(golden, traces, unrecorded):
+            del unmatched[query]
+    return unmatched
+
+
 def find_new(golden: GoldenSet, settings: Mapping[str, Any], common: Iterable[str]) -> tuple[str, ...]:
     """Return the questions of a golden set, or of the sample that the settings name, that are not common."""
     size, seed = settings.get("sample"), settings.get("seed", 0)
@@ -175,6 +203,17 @@ def require_common(common: Iterable[str], questions: Iterable[str], golden: Gold
     if not asked.isdisjoint(golden.query_by_id):
         hint = "every question has other words now, or other paraphrases; ask them again, or record a new baseline"
     raise InputError(f"{shorten(name)} has no question in common with golden set {shorten(golden.name)}", hint=hint)
+
+
+def require_matched(common: Iterable[str], unmatched: Mapping[str, Sequence[str]], name: str) -> None:
+    """Refuse a run or a baseline of which no question is left, since its documents are gone."""
+    if unmatched and not set(common):
+        documents = _name_few(dict.fromkeys(document for names in unmatched.values() for document in names))
+        raise InputError(
+            f"{shorten(name)} cannot be scored on the golden set as it is now: every question returned documents "
+            f"that are no longer in it, such as {documents}",
+            hint="restore their ids, or ask all questions again and record a new baseline",
+        )
 
 
 def _name_few(ids: Iterable[str]) -> str:

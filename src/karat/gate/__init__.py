@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from karat.core import open_lazily
-from karat.gate._baseline import FIT, VERSION, Baseline, write_baseline, write_fit
+from karat.gate._baseline import FIT, VERSION, Baseline, add_contents, write_baseline, write_fit
 from karat.gate._baseline_reader import is_baseline, read_baseline
 from karat.gate._caveats import find_caveats
 from karat.gate._check import Check
@@ -40,6 +40,7 @@ __all__ = [
     "Policy",
     "Rule",
     "Uncertainty",
+    "add_contents",
     "align_changes",
     "compare",
     "compare_all",

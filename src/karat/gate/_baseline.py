@@ -11,16 +11,17 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from karat.core import InputError
+from karat.core import GoldenSet, InputError
 from karat.evaluation import (
     Evaluation,
+    digest_listed,
     name_parts,
     needed_depth,
     segments_by_query,
@@ -63,6 +64,21 @@ class Baseline:
 def write_baseline(baseline: Baseline, path: str | Path) -> None:
     """Write a baseline, completely or not at all. Each query has its own line, so that a diff shows what changed."""
     write_file(path, _escape_surrogates("".join(_lines(baseline))))
+
+
+def add_contents(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
+    """Return an evaluation with the digests of the documents that its baseline lists, by which renamed ones are found.
+
+    Of a baseline that has none, nobody knows what its other documents were: they may have been judged.
+    """
+    depth = needed_depth(evaluation.scores.measures, KEPT)
+    lists = [documents[:depth] for documents in evaluation.lists.values()]
+    listed = {document for documents in lists for document in documents}
+    before = evaluation.contents
+    if before is None:
+        before = {} if evaluation.traces else dict.fromkeys(sorted(listed), "")
+    kept = {document: digest for document, digest in before.items() if document in listed}
+    return replace(evaluation, contents=kept | digest_listed(golden, lists))
 
 
 def _escape_surrogates(text: str) -> str:
@@ -108,6 +124,7 @@ def _head(baseline: Baseline) -> dict[str, Any]:
         },
         "total": evaluation.total,
         "depth": depth if evaluation.depth is None else min(depth, evaluation.depth),
+        **({"contents": dict(evaluation.contents)} if evaluation.contents is not None else {}),
         "failed": dict(evaluation.failures),
         **(
             {"empty": {query: list(times) for query, times in evaluation.empties.items()}} if evaluation.empties else {}

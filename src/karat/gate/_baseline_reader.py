@@ -98,6 +98,7 @@ def _read_own(record: Mapping[str, Any], rows: Rows | None, source: str) -> Base
             queries=table.queries,
             total=_field(record if record["format"] > 1 else {"total": 0, **record}, "total", int),
             lists=table.lists,
+            contents=_read_contents(record),
             depth=_field(record, "depth", int) if record["format"] > 2 else KEPT,
             segments=table.segments,
             empties={query: _read_times(times) for query, times in _field({"empty": {}, **record}, "empty").items()},
@@ -195,6 +196,14 @@ def _is_known(values: Any, known: Set[tuple[str, ...]]) -> bool:
         return type(values) is list and tuple(values) in known
     except TypeError:  # it holds a list or an object
         return False
+
+
+def _read_contents(record: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the digest of the text of each listed document; None if the file was written before there were any."""
+    if "contents" not in record:
+        return None
+    contents = _field(record, "contents")
+    return {check_id(document, ""): _typed(digest, str, "contents") for document, digest in contents.items()}
 
 
 def _read_times(times: Any) -> tuple[int, int]:

@@ -44,6 +44,20 @@ def _warn(revision: Revision, side: Side) -> Iterator[str]:
             f"relevant document any more, and are not compared: {list_queries(revision.unscored)}; restore judgments "
             "that were removed by accident"
         )
+    if revision.unmatched:
+        names = list(dict.fromkeys(document for documents in revision.unmatched.values() for document in documents))
+        returned = "returned" if side == "run" else "has in its lists of them"
+        advice = (
+            "'karat eval' asks them again"
+            if side == "run"
+            else "'karat baseline rebase --from RUN' takes them from a new run of the same system"
+        )
+        yield (
+            f"WARNING: {_questions(revision.unmatched)} of the {side} {_are(len(revision.unmatched))} not compared: "
+            f"{_count_documents(names)} that the {side} {returned} {_are(len(names))} no longer in the golden set "
+            f"({list_queries(names)}), and with the judgments of today would count as not found: "
+            f"{list_queries(revision.unmatched)}; {advice}"
+        )
 
 
 def _count(revision: Revision, side: Side) -> Iterator[str]:
@@ -58,6 +72,9 @@ def _count(revision: Revision, side: Side) -> Iterator[str]:
         counts.append(f"{len(revision.removed):,} {_were(revision.removed)} removed ({list_queries(revision.removed)})")
     if revision.reworded:
         counts.append(f"a question with another text is another question ({list_queries(revision.reworded)})")
+    if revision.unmatched:
+        lost = "whose documents are gone, was" if len(revision.unmatched) == 1 else "whose documents are gone, were"
+        counts.append(f"{len(revision.unmatched):,}, {lost} left out ({list_queries(revision.unmatched)})")
     if counts:
         since = f"the golden set changed since the {side}"
         yield f"{since}: {'; '.join(counts)}; {revision.common:,} {_are(revision.common)} compared"
@@ -86,6 +103,12 @@ def _judgments(revision: Revision) -> Iterator[str]:
 
 
 def _documents(revision: Revision, side: Side) -> Iterator[str]:
+    if renamed := [f"{old} is now {new}" for old, new in revision.renamed.items()]:
+        have = "has another id" if len(renamed) == 1 else "have other ids"
+        yield (
+            f"{_count_documents(renamed)} {have} than in the {side}, and the same text, by which karat found "
+            f"{'it' if len(renamed) == 1 else 'them'} again: {list_queries(renamed)}"
+        )
     if not revision.documents_changed and not revision.touched:
         return
     text = f"the documents changed since the {side}: a difference may come from them, and judgments be out of date"
@@ -103,6 +126,10 @@ def list_queries(queries: Collection[str]) -> str:
 
 def _questions(queries: Collection[str]) -> str:
     return f"{len(queries):,} question{'' if len(queries) == 1 else 's'}"
+
+
+def _count_documents(names: Collection[str]) -> str:
+    return f"{len(names):,} document{'' if len(names) == 1 else 's'}"
 
 
 def _were(queries: Collection[str]) -> str:

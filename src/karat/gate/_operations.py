@@ -140,14 +140,15 @@ def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
 
 def _inspect_unasked(candidate: Evaluation, share: float) -> Iterator[Operation]:
     """Yield what is not known of a run on an older golden set: nobody asked it the questions that are new."""
-    if candidate.revision is None or not candidate.revision.new:
+    if candidate.revision is None or not (candidate.revision.new or candidate.revision.unmatched):
         return
-    new = candidate.revision.new
+    new = (*candidate.revision.new, *candidate.revision.unmatched)  # nobody asked these where the documents are now
     total = candidate.revision.common + len(new)
+    gone = ", or returned documents that are gone" if candidate.revision.unmatched else ""
     allowed = allow(share, total)
     yield Operation(
         metric="unasked", kind="unasked", outcome=Outcome.INCONCLUSIVE if len(new) > allowed else Outcome.PASS,
-        reason=f"{count_of(len(new), total, 'questions')} of the golden set were not asked: {name_first(list(new))}",
+        reason=f"{count_of(len(new), total, 'questions')} of the golden set were not asked{gone}: {name_first(new)}",
         current=len(new), limit=allowed, n=total,
     )  # fmt: skip
 
@@ -158,9 +159,9 @@ def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
     No setting switches this off. ``karat baseline rebase`` accepts the smaller set, and shows what that removes.
     """
     revision = baseline.revision if baseline is not None else None
-    if revision is None or not (revision.removed or revision.unscored):
+    if revision is None or not (revision.removed or revision.unscored or revision.unmatched):
         return
-    gone, total = len(revision.removed) + len(revision.unscored), revision.asked
+    gone, total = sum(map(len, (revision.removed, revision.unscored, revision.unmatched))), revision.asked
     allowed = allow(ALLOWED, total)
     reasons = []
     if removed := list(revision.removed):
@@ -169,9 +170,13 @@ def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
     if unscored := list(revision.unscored):
         number = f"{len(unscored):,} " if removed else ""
         reasons.append(f"{number}have no relevant document any more: {name_first(unscored)}")
+    if unmatched := list(revision.unmatched):
+        number = f"{len(unmatched):,} " if reasons else ""
+        reasons.append(f"{number}cannot be compared, since documents that it found are gone: {name_first(unmatched)}")
+    counted = count_of(len(removed) or len(unscored) or gone, total, "questions")
     yield Operation(
         metric="removed", kind="removed", outcome=Outcome.INCONCLUSIVE if gone > allowed else Outcome.PASS,
-        reason=f"{count_of(len(removed) or gone, total, 'questions')} that the baseline scored {'; '.join(reasons)}",
+        reason=f"{counted} that the baseline scored {'; '.join(reasons)}",
         current=gone, limit=allowed, n=total,
     )  # fmt: skip
 

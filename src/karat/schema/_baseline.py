@@ -84,7 +84,8 @@ class BaselineRebase(Struct, frozen=True, kw_only=True):
     added: tuple[RebasedQuestion, ...]
     """Questions that the baseline did not have; without scores unless a run provided them."""
     removed: tuple[RebasedQuestion, ...]
-    """Questions that the golden set no longer has. One with another text is both removed and added."""
+    """Questions that the golden set no longer has, and those that cannot be scored with it, because documents of their
+    lists are gone. One with another text is both removed and added."""
     rejudged: tuple[RebasedQuestion, ...]
     """Questions whose judgments changed."""
     documents: tuple[str, ...]

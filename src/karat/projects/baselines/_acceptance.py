@@ -19,6 +19,7 @@ from karat.gate import (
     Decision,
     Policy,
     Rule,
+    add_contents,
     decide,
     is_unasked,
     lacks_baseline_labels,
@@ -79,7 +80,7 @@ def accept_run(
         raise objection
     forced = force.strip() if objection and force is not None else ""
     accepted = Baseline(
-        evaluation=decision.candidate,
+        evaluation=add_contents(decision.candidate, project.golden),
         recorded=f"{datetime.now(tz=UTC):%Y-%m-%d}",
         forced=forced,
         inconclusive=() if forced else tuple(f"{check.name}: {check.reason}" for check in _find_unknown(decision)),

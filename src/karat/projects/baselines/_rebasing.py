@@ -13,7 +13,7 @@ import numpy as np
 
 from karat.core import GateFailed, GoldenSet, InputError, Run, Scores, UsageError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate import VERSION, Baseline, describe_growth, list_queries, write_baseline
+from karat.gate import VERSION, Baseline, add_contents, describe_growth, list_queries, write_baseline
 from karat.projects._gating import evaluate_run, revise_baseline
 from karat.projects._project import Project
 from karat.projects.baselines._summary import read_project_baseline
@@ -72,7 +72,7 @@ def rebase_baseline(
         raise objection
     after = replace(
         after,
-        evaluation=evaluation,
+        evaluation=add_contents(evaluation, project.golden),
         rebased=f"{datetime.now(tz=UTC):%Y-%m-%d}",
         shrunk=force.strip() if objection and force else after.shrunk,
     )
@@ -88,11 +88,11 @@ def _object(evaluation: Evaluation) -> GateFailed | None:
     revision = evaluation.revision
     if revision is None or revision.common - len(revision.unscored) >= _LEAST_KEPT * revision.asked:
         return None
-    gone = [*revision.removed, *revision.unscored]
+    gone = [*revision.removed, *revision.unscored, *revision.unmatched]
     objection = GateFailed(
-        f"{len(gone):,} of the {revision.asked:,} questions of the baseline are no longer in the golden set, or have "
-        f"no relevant document any more, and would go: {list_queries(gone)}; --dry-run shows them, and --force 'why' "
-        "drops them"
+        f"{len(gone):,} of the {revision.asked:,} questions of the baseline would go, since they are no longer in the "
+        f"golden set, have no relevant document any more, or found documents that are gone: {list_queries(gone)}; "
+        "--dry-run shows them, and --force 'why' drops them"
     )
     objection.exit_code = _INCONCLUSIVE
     return objection
@@ -173,6 +173,7 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
     texts = {query.id: query.text for query in golden.queries}
     new = revision.new if revision else ()
     removed = dict(revision.removed) if revision else {}
+    removed |= {query: texts.get(query, "") for query in revision.unmatched} if revision else {}
     stale = _list_stale(after)
     marked = {*stale, *(revision.rejudged if revision else ())}
     rejudged = [query for query in before.queries if query in marked and query not in removed]
