@@ -67,7 +67,7 @@ class RebasedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class BaselineRebase(Struct, frozen=True, kw_only=True):
-    """How a baseline differs from the same baseline on the golden set as it is now."""
+    """How a baseline differs from the same baseline on the current golden set."""
 
     file: str
     written: bool

@@ -199,7 +199,7 @@ class GoldenErrors(Struct, frozen=True, kw_only=True):
 
 
 class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision of the gate with everything that it rests on; every report is rendered from it. Format 1."""
+    """A decision of the gate with everything that it is based on; every report is rendered from it. Format 1."""
 
     karat: Literal["report"]
     kind: Literal["eval.retrieval_report"]

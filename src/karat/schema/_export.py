@@ -30,7 +30,7 @@ class ExportReport(Struct, frozen=True, kw_only=True):
 
 
 class ExportedRun(Struct, frozen=True, kw_only=True):
-    """karat.json of a run: all that is known about it, without its hits."""
+    """karat.json of a run: everything that is known about it, without its hits."""
 
     karat: Literal["export"] = "export"
     format: Literal[1] = 1
@@ -52,7 +52,7 @@ class ExportedRun(Struct, frozen=True, kw_only=True):
 
 
 class ExportedExperiment(Struct, frozen=True, kw_only=True):
-    """karat.json of an experiment: the entry as it stands in the log."""
+    """karat.json of an experiment: the entry as it is in the log."""
 
     karat: Literal["export"] = "export"
     format: Literal[1] = 1

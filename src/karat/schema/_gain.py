@@ -43,7 +43,7 @@ class Gain(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GainDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What new documents would add to the answers of a project's pipeline, each by itself and all together."""
+    """What new documents would add to the answers of a project's pipeline, each alone and all together."""
 
     project: str
     system: str

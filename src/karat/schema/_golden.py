@@ -65,7 +65,7 @@ class GoldenResolution(Struct, frozen=True, kw_only=True):
 
 
 class GoldenReport(Struct, frozen=True, kw_only=True):
-    """What the linter says about a golden set. A set that cannot be read has no counts and no resolution."""
+    """The linter's findings about a golden set. A set that cannot be read has no counts and no resolution."""
 
     name: str
     version: str
@@ -153,7 +153,7 @@ class GoldenPool(Struct, frozen=True, kw_only=True):
 
 
 class GoldenDecision(Struct, frozen=True, kw_only=True):
-    """Which of two runs is better as far as it is judged, and how much there is to judge."""
+    """Which of two runs is better by the judgments so far, and how much is left to judge."""
 
     measure: str
     runs: tuple[str, str]
@@ -212,7 +212,7 @@ class AnnotatorAgreement(Struct, frozen=True, kw_only=True):
 
 
 class GoldenMerge(Struct, frozen=True, kw_only=True):
-    """Judgments that were taken into a golden set."""
+    """Judgments that were merged into a golden set."""
 
     added: int
     replaced: int

@@ -84,7 +84,7 @@ class OnlineRun(Struct, frozen=True, kw_only=True):
 
 
 class OnlineAcknowledgement(Struct, frozen=True, kw_only=True):
-    """Who has seen that records were dropped, and what became of it."""
+    """Who acknowledged dropped records, and how many there are."""
 
     time: str
     author: str
@@ -158,7 +158,7 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):
-    """What was removed of a session or a user."""
+    """What was removed for a session or a user."""
 
     rows: int
     """Of the store."""
@@ -177,7 +177,7 @@ class OnlineForgetting(Struct, frozen=True, kw_only=True):
 
 
 class OnlineRetention(Struct, frozen=True, kw_only=True):
-    """What was too old for the store."""
+    """What was removed because it was too old."""
 
     before: Mapping[str, str]
     """The first day that is kept, by table."""
@@ -197,7 +197,7 @@ class OnlineRecorded(Struct, frozen=True, kw_only=True):
 
 
 class OnlineImport(Struct, frozen=True, kw_only=True):
-    """What was read into a store from elsewhere."""
+    """What was imported into a store."""
 
     queries: int
     """The queries that are new in the store."""
@@ -209,7 +209,7 @@ class OnlineImport(Struct, frozen=True, kw_only=True):
 
 
 class OnlineExport(Struct, frozen=True, kw_only=True):
-    """What was written from a store for elsewhere."""
+    """What was exported from a store."""
 
     queries: int
     events: int

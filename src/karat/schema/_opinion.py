@@ -12,7 +12,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class OpinionHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first line of a file of opinions: of which run they are, and who judged."""
+    """The first line of a file of opinions: the run they belong to, and who judged."""
 
     karat: Literal["opinions"]
     format: Literal[1, 2]
@@ -39,7 +39,7 @@ class JudgeFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class OpinionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of a file of opinions: what one judge says of one answer, in one vote."""
+    """A line of a file of opinions: one judge's opinion of one answer, in one vote."""
 
     query: str
     judge: str

@@ -82,7 +82,7 @@ class RuleProposal(Struct, frozen=True, kw_only=True):
 
 
 class AcceptanceReport(Struct, frozen=True, kw_only=True):
-    """What ``karat baseline update --json`` prints: the recorded baseline, and the rules that it suggests."""
+    """What ``karat baseline update --json`` prints: the recorded baseline, and the rules that karat suggests."""
 
     path: str
     name: str

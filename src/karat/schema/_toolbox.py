@@ -30,7 +30,7 @@ class StartReport(Struct, frozen=True, kw_only=True):
 
 
 class FusionSummary(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run that was made of others."""
+    """A run fused from others."""
 
     written: str
     runs: tuple[str, ...]

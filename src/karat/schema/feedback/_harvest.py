@@ -13,7 +13,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class BehaviourRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A pair of query and document, and what people's behaviour says of it."""
+    """A pair of query and document, and what people's behaviour says about it."""
 
     query: Annotated[str, Meta(description="The id of the query in the candidate.")]
     document: str

@@ -32,7 +32,7 @@ class SessionQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that is known of a session."""
+    """Everything that is known about a session."""
 
     session: str
     queries: tuple[SessionQuery, ...]

@@ -47,7 +47,7 @@ class InstalledPlace(Struct, frozen=True, kw_only=True):
 
 
 class InstallationReport(Struct, frozen=True, kw_only=True):
-    """What is installed, what is missing for what, and where files lie."""
+    """What is installed, what is missing, and where files are."""
 
     karat: str
     """The version."""

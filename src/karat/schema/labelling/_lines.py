@@ -22,7 +22,7 @@ class LabelHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LabelLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a person said of a pair of query and document, or that something said before is taken back."""
+    """A person's label of a pair of query and document, or the withdrawal of an earlier one."""
 
     key: str
     """Names the line: what comes twice with the same key counts once."""
@@ -47,7 +47,7 @@ class LabelLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
 
 
 class QueueHead(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The first line of a queue: what is asked of whom, and why."""
+    """The first line of a queue: who is asked about what, and why."""
 
     karat: Literal["label-queue"]
     version: int

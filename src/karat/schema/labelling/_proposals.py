@@ -53,7 +53,7 @@ class ProposedPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class LabelProposal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A proposal, and what it would change in the golden set as it is now."""
+    """A proposal, and what it would change in the current golden set."""
 
     proposal: str
     state: State

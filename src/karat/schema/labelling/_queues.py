@@ -62,7 +62,7 @@ class OtherLabel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LabelTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A pair to label, with all that there is to read, and neither system nor rank."""
+    """A pair to label, with the texts to read, but without system and rank."""
 
     queue: str
     query: str

@@ -47,7 +47,7 @@ class UnmappedBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class MigrationReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What became of the blocks of an index."""
+    """Where the blocks of an index went."""
 
     before: str
     after: str

@@ -48,7 +48,7 @@ class BlockMapping(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class MigrationTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What became of the blocks of a document from one version to another: a line of a table."""
+    """Where the blocks of a document went from one version to another: a line of a table."""
 
     doc_id: str
     from_version: str

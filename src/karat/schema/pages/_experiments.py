@@ -67,7 +67,7 @@ class SweepCount(Struct, frozen=True, kw_only=True):
 
 
 class ExperimentsPage(Struct, frozen=True, kw_only=True):
-    """What was tried, and what came of it: one sweep, or all of them."""
+    """What was tried, with the results: one sweep, or all of them."""
 
     karat: Literal["page-experiments"] = "page-experiments"
     project: str

@@ -24,7 +24,7 @@ class ShownText(Struct, frozen=True, kw_only=True):
 
 
 class JudgePage(Struct, frozen=True, kw_only=True):
-    """The queues of a project, and the pair that a person is asked next."""
+    """The queues of a project, and a person's next pair."""
 
     karat: Literal["page-judge"] = "page-judge"
     who: str

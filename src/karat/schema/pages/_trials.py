@@ -48,7 +48,7 @@ class TrialPage(Struct, frozen=True, kw_only=True):
 
 
 class ConfirmPage(Struct, frozen=True, kw_only=True):
-    """What is about to be done, before somebody says why and does it."""
+    """What is about to be done, before somebody gives a reason and confirms it."""
 
     karat: Literal["page-confirm"] = "page-confirm"
     project: str

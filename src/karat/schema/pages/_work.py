@@ -56,7 +56,7 @@ class JudgedRun(Struct, frozen=True, kw_only=True):
 
 
 class WorkPage(Struct, frozen=True, kw_only=True):
-    """What was started, the latest first, and what can be."""
+    """The jobs that were started, the latest first, and those that can be started."""
 
     karat: Literal["page-work"] = "page-work"
     project: str

@@ -11,7 +11,7 @@ from karat.schema._types import Count
 
 
 class ShadowReplay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Queries that were asked both systems."""
+    """Queries that both systems were asked."""
 
     store: str
     feature: str

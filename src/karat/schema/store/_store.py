@@ -27,7 +27,7 @@ class StoreCopy(Struct, frozen=True, kw_only=True):
 
 
 class StoreMigration(Struct, frozen=True, kw_only=True):
-    """A store that was made, or brought to this version of karat."""
+    """A store that was created, or upgraded to this version of karat."""
 
     store: str
     version: int

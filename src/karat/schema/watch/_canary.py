@@ -34,7 +34,7 @@ class CanaryWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class CanaryReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of a feature that some sessions have."""
+    """The decision on a feature that some sessions have."""
 
     store: str
     flag: str
