@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from karat.core import InputError, UsageError
 from karat.labelling import (
+    QueuePlan,
     list_proposals,
+    make_queue,
     measure_labels,
     measure_queue,
     measure_status,
@@ -390,3 +392,42 @@ def test_the_project_can_be_a_golden_set_alone(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         open_desk(tmp_path / "none")
     assert ana_says("q1", "d2") == 1
+
+
+def test_a_name_in_other_letters_is_nobody_else(tmp_path):
+    """One person would agree with herself, and a pair for several people would have its labels from one."""
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d2", 2)
+    for name in ("Ana", "ANA", "\uff41na"):
+        with pytest.raises(UsageError, match=f"'{name}' is 'ana' in other letters"):
+            say(desk, name, "q1", "d2", 2)
+        with pytest.raises(UsageError, match="in other letters"):
+            propose_labels(desk, "first", by=name, unfinished=True)
+        with pytest.raises(UsageError, match="in other letters"):
+            make_queue(desk, QueuePlan(name="settle", kind="disputes", adjudicator=name))
+    with pytest.raises(UsageError, match="'EVE' is 'eve' in other letters"):  # who judged the golden set
+        say(desk, "EVE", "q1", "d2", 2)
+    say(desk, "eve", "q1", "d2", 2)
+    assert (measure_labels(desk).people, measure_labels(desk).pairs) == (("ana", "eve"), 1)
+
+
+def test_two_files_of_one_name_count_once(tmp_path):
+    """As an earlier version of karat wrote them: the one in small letters counts, and the other is named."""
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d2", 2)
+    copy = people(desk).read_text().replace('"who":"ana"', '"who":"Ana"')
+    (twin := people(desk, "Ana")).write_text(copy)
+    for count, own in enumerate((desk, open_desk(tmp_path / "p")), 1):
+        status = measure_status(own)
+        assert (status.queues[0].labels, measure_labels(own).pairs) == (count, 0)
+        assert "Ana.jsonl" in status.left_out[0]
+        assert "has the name of ana.jsonl in other letters" in status.left_out[0]
+        with pytest.raises(InputError, match="in other letters"):
+            say(own, "Ana", "q1", "d3", 2)
+        say(own, "ana", f"q{1 + count}", "d3", 2)
+    twin.unlink()
+    assert not measure_status(desk).left_out
+    people(desk).rename(twin)
+    twin.write_text(copy)
+    status = measure_status(desk)
+    assert (status.queues[0].labels, status.left_out) == (1, ())

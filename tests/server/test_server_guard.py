@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from msgspec import Struct
 from starlette.testclient import TestClient
 
 from karat.core import InputError, UsageError
+from karat.files import make_folder
 from karat.schema import from_plain
 from karat.schema.pages import AuditLine, IndexState
 from karat.server import Action, Role, Tokens, Visit
@@ -244,6 +246,38 @@ def test_tokens_are_kept_as_hashes_and_expire(tmp_path: Path, monkeypatch: pytes
     assert tokens.find(text) is None
     assert tokens.list()[0].state == "expired"
     assert not tokens.has_any()
+
+
+def test_a_token_has_no_name_that_somebody_has_in_other_letters(tmp_path: Path) -> None:
+    """Neither of another token nor of labels, or one person would count as two; the same name gets a new token."""
+    tokens = Tokens(tmp_path)
+    people = tmp_path / "labels" / "people"
+    people.mkdir(parents=True)
+    (people / "bo.jsonl").write_text("")
+    tokens.add("Ana", "annotator")
+    for name in ("ana", "ANA", "Bo"):
+        with pytest.raises(UsageError, match="in other letters"):
+            tokens.add(name, "annotator")
+    for name in ("Ana", "bo"):
+        tokens.add(name, "annotator")
+    assert [line.name for line in tokens.list()].count("Ana") == 2
+
+
+def test_git_leaves_tokens_out_of_a_commit(tmp_path: Path) -> None:
+    """Also in a project that was made by hand, in which no .gitignore names the folder."""
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    (tmp_path / "karat.toml").write_text("")
+    Tokens(tmp_path).add("Ada", "admin")
+    Audit(tmp_path).note("signed in")
+    make_folder(tmp_path / ".karat" / "work")
+    seen = subprocess.run(
+        ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    assert seen == "?? karat.toml\n"
+    (tmp_path / ".karat" / ".gitignore").write_text("mine\n")
+    Tokens(tmp_path).add("Bo", "admin")
+    assert (tmp_path / ".karat" / ".gitignore").read_text() == "mine\n"
 
 
 def test_odd_tokens_are_refused(tmp_path: Path) -> None:

@@ -74,7 +74,11 @@ def test_a_second_project_embeds_no_text_again(service: Service, tmp_path: Path)
     """Both have their own indexes and one cache; the question is embedded each time, since its latency counts."""
     assert evaluate(service, tmp_path / "one" / ".karat") == [*TEXTS, "pool?"]
     assert evaluate(service, tmp_path / "two" / ".karat") == ["pool?"]
-    assert {path.name for path in (tmp_path / "two" / ".karat").iterdir()} == {"chunks.index", "dense.index"}
+    assert {path.name for path in (tmp_path / "two" / ".karat").iterdir()} == {
+        ".gitignore",
+        "chunks.index",
+        "dense.index",
+    }
     assert (tmp_path / "user" / "embeddings" / "vectors.sqlite").is_file()
 
 

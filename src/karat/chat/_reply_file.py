@@ -16,7 +16,7 @@ from typing import Any
 
 from karat.chat._model import RUNGS, Chat, Completion, Model, Usage
 from karat.core import InputError, SystemFailed
-from karat.files import make_own
+from karat.files import make_folder, make_own
 
 _FORMAT = 1
 _TABLE = """
@@ -43,7 +43,7 @@ class Replies:
         self._unwritten: deque[_Row] = deque()
         self._broken: InputError | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             make_own(path)  # refuses a link, a pipe or a device in its place
             # A statement is its own transaction: what was written is there if the process dies.
             self._connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from karat.files._plain import count_byte, decode_plain, split_lines, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
-    from karat.files._writing import append_file, make_own, new_folder, open_own, replace_file, sync_folder, write_file
+    from karat.files._writing import (
+        append_file,
+        make_folder,
+        make_own,
+        new_folder,
+        open_own,
+        replace_file,
+        sync_folder,
+        write_file,
+    )
 
 __all__ = [
     "BOM",
@@ -43,6 +52,7 @@ __all__ = [
     "gunzip",
     "hold_folder",
     "lock_folder",
+    "make_folder",
     "make_own",
     "max_bytes",
     "name_paths",
@@ -75,7 +85,17 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
     **dict.fromkeys(
-        ("append_file", "make_own", "new_folder", "open_own", "replace_file", "sync_folder", "write_file"), "_writing"
+        (
+            "append_file",
+            "make_folder",
+            "make_own",
+            "new_folder",
+            "open_own",
+            "replace_file",
+            "sync_folder",
+            "write_file",
+        ),
+        "_writing",
     ),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),

@@ -183,6 +183,27 @@ def open_own(path: Path, flags: int) -> int:
     return descriptor
 
 
+def make_folder(path: Path) -> None:
+    r"""Make a folder with those around it. What is in a folder .karat, such as tokens, git leaves out of any commit.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as project:
+    ...     make_folder(Path(project, ".karat", "work"))
+    ...     Path(project, ".karat", ".gitignore").read_text()
+    '*\\n'
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    kept = next((place for place in (path, *path.parents) if place.name == ".karat"), None)
+    if kept is None or os.path.lexists(kept / ".gitignore"):
+        return
+    try:
+        descriptor = os.open(kept / ".gitignore", _NEW, 0o666)
+    except FileExistsError:  # another process was faster
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(b"*\n")
+
+
 def make_own(path: Path, mode: int = 0o666) -> None:
     """Create a file that another library opens by its name, or refuse what is there as :func:`open_own` does.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from karat.core import SystemFailed, __version__
-from karat.files import make_own
+from karat.files import make_folder, make_own
 
 VERSION = f"5 {__version__}"
 """The index is made anew when this changes: another karat may score, decide or keep in another way."""
@@ -68,7 +68,7 @@ def find_index(folder: Path) -> Path:
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open the file of an index, which is made anew if it is missing, damaged or of another version."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise SystemFailed(f"{path.parent}: cannot be made: {error.strerror}") from None
     try:

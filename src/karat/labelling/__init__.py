@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         show_task,
         undo_label,
     )
-    from karat.labelling._desk import Desk, Guidelines, open_desk
+    from karat.labelling._desk import Desk, Guidelines, list_people, open_desk
+    from karat.labelling._journal import check_namesake
     from karat.labelling._making import DEPTH, MEASURE, QueuePlan, make_queue
     from karat.labelling._proposal import (
         Proposal,
@@ -43,9 +44,11 @@ __all__ = [
     "QueuePlan",
     "accept_proposal",
     "apply_changes",
+    "check_namesake",
     "describe_proposal",
     "find_last",
     "find_quote",
+    "list_people",
     "list_proposals",
     "make_queue",
     "measure_labels",
@@ -73,7 +76,8 @@ _HOME = {
         ("LONGEST_NOTE", "Answer", "find_last", "find_quote", "next_task", "save_label", "show_task", "undo_label"),
         "_asking",
     ),
-    **dict.fromkeys(("Desk", "Guidelines", "open_desk"), "_desk"),
+    **dict.fromkeys(("Desk", "Guidelines", "list_people", "open_desk"), "_desk"),
+    "check_namesake": "_journal",
     **dict.fromkeys(("DEPTH", "MEASURE", "QueuePlan", "make_queue"), "_making"),
     **dict.fromkeys(
         (

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from karat.core import GoldenSet, UsageError, shorten
 from karat.labelling._book import Pair, Votes, list_labels
 from karat.labelling._desk import Desk
-from karat.labelling._journal import check_name
+from karat.labelling._journal import check_name, fold_name
 from karat.labelling._state import QueueState
 from karat.schema.labelling import LabelLine, LabelSaved, LabelTask, OtherLabel
 from karat.text import canonical
@@ -70,8 +70,9 @@ def _open(desk: Desk, queue: str, who: str) -> QueueState:
     check_name(who)
     state = desk.open_queue(queue)
     desk.book.require(who)
+    desk.check_person(who)
     head = state.queue.head
-    if head.adjudicator not in ("", who):
+    if head.adjudicator and fold_name(head.adjudicator) != fold_name(who):
         raise UsageError(
             f"the queue {head.name} is for {shorten(head.adjudicator)}, who settles what others disagree on"
         )

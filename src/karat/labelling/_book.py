@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from karat.core import InputError, KaratError, UsageError
-from karat.labelling._journal import ENDING, Journal, check_name, name_file
+from karat.labelling._journal import ENDING, Journal, check_name, check_namesake, fold_name, list_names, name_file
 from karat.schema.labelling import LabelLine
 
 Pair = tuple[str, str]
@@ -66,7 +66,8 @@ class Book:
     def refresh(self) -> None:
         """Read what was written since the last time, by this process or another one."""
         paths = sorted(self.folder.glob(f"*{ENDING}")) if self.folder.is_dir() else []
-        present = {path.name: _mark(path) for path in paths}
+        twins = _find_twins(paths)
+        present = {path.name: (_mark(path), twins.get(path.name, "")) for path in paths}
         self._damaged = {name: own for name, own in self._damaged.items() if present.get(name) == own[0]}
         for path in paths:
             if path.name not in self._damaged:
@@ -75,10 +76,15 @@ class Book:
             if who in self._said and journal.path.name not in present:
                 self._take(who, journal)
 
-    def _refresh(self, path: Path, mark: object) -> None:
+    def _refresh(self, path: Path, mark: tuple[object, str]) -> None:
         """Read on in a file; what is wrong with it is noted."""
         try:
             who = unquote(path.name.removesuffix(ENDING))
+            if mark[1]:
+                self._drop(who)
+                problem = f"has the name of {mark[1]} in other letters, so that one person would count as two"
+                hint = f"put its lines into {mark[1]} and remove it, or rename it if it is somebody else's"
+                raise InputError(problem, source=f"{path}", hint=hint)
             journal = self.find_journal(who)
             if journal.path != path:
                 hint = f"rename the file to {journal.path.name}"
@@ -90,9 +96,13 @@ class Book:
             self._damaged[path.name] = mark, InputError(f"{error}", source=f"{path}", hint="rename the file")
 
     def require(self, who: str) -> None:
-        """Raise what is wrong with the file of a person, who would otherwise be asked again what is in it."""
+        """Raise what is wrong with the file of a person, who would otherwise be asked again what is in it.
+
+        A name that somebody else has in other letters is refused, too.
+        """
         if (own := self._damaged.get(name_file(who))) is not None:
             raise own[1]
+        check_namesake(who, list_names(self.folder))
 
     def require_all(self) -> None:
         """Raise what is wrong with a file, where a decision has to know what everybody says."""
@@ -179,6 +189,19 @@ class Book:
             if line.verdict != "undo" and line.key in said.get(((line.query, line.document), line.settles), {}):
                 return line
         return None
+
+
+def _find_twins(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the files whose name another one has in other letters, with that one, which is in small letters if any is.
+
+    It is the one that counts. A file system that does not tell them apart has only one.
+    """
+    first: dict[str, str] = {}
+    twins = {}
+    for name in sorted((path.name for path in paths), key=lambda own: (unquote(own) != fold_name(unquote(own)), own)):
+        if (other := first.setdefault(fold_name(unquote(name)), name)) != name:
+            twins[name] = other
+    return twins
 
 
 def _mark(path: Path) -> object:

@@ -14,6 +14,7 @@ from karat.core import GoldenSet, InputError, KaratError, UsageError, did_you_me
 from karat.files import decode, name_paths, read_bytes
 from karat.golden import open_set
 from karat.labelling._book import Book
+from karat.labelling._journal import check_name, check_namesake, list_names
 from karat.labelling._queue import ENDING, Queue, check_queue_name, read_queue
 from karat.labelling._state import QueueState
 from karat.schema.labelling import LabelAgreement
@@ -46,6 +47,8 @@ class Desk:
         """The agreement in each queue, with what it was computed from."""
         self._states: dict[str, tuple[tuple[int, int, int], QueueState]] = {}
         self._golden: tuple[object, GoldenSet] | None = None
+        self._annotators: tuple[GoldenSet | None, frozenset[str]] = None, frozenset()
+        """Who judged the golden set."""
 
     @property
     def golden(self) -> GoldenSet:
@@ -73,6 +76,18 @@ class Desk:
             grades = "".join(f"- {grade}: {meaning}\n" for grade, meaning in enumerate(self.golden.grades))
             text = f"Grade how well the document answers the question, by what it says and nothing else.\n\n{grades}"
         return Guidelines(text=text, version=sha256(text.encode()).hexdigest()[:12])
+
+    def check_person(self, who: str) -> None:
+        """Refuse what is no name, and one that somebody else has in other letters: in the labels, or in the set."""
+        check_name(who)
+        golden = self.golden
+        if self._annotators[0] is not golden:
+            people = {own.annotator for own in golden.judgments if own.source in ("manual", "validated")}
+            self._annotators = golden, frozenset(people - {""})
+        files = list_names(self.book.folder)
+        check_namesake(who, files)
+        if who not in files:
+            check_namesake(who, sorted(self._annotators[1]))
 
     def list_queues(self) -> tuple[str, ...]:
         """Return the names of the queues."""
@@ -139,6 +154,11 @@ class Desk:
             from karat.files import write_file
 
             write_file(attributes, _ATTRIBUTES)
+
+
+def list_people(project: Path) -> tuple[str, ...]:
+    """Return who has labels in a project, also where they cannot be read."""
+    return list_names(project / FOLDER / PEOPLE)
 
 
 def open_desk(folder: str | Path) -> Desk:

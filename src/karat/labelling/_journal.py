@@ -8,10 +8,13 @@ removes it, and says so.
 from __future__ import annotations
 
 import os
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -44,6 +47,33 @@ def check_name(who: str) -> None:
         raise UsageError(f"{shorten(who)} is not a name; say who labels, such as ana")
     if len(who.encode()) > _LONGEST:
         raise UsageError(f"the name {shorten(who)} has more than {_LONGEST} bytes")
+
+
+def list_names(folder: Path) -> tuple[str, ...]:
+    """Return whose files a folder has."""
+    return tuple(unquote(path.name.removesuffix(ENDING)) for path in sorted(folder.glob(f"*{ENDING}")))
+
+
+@lru_cache(maxsize=4096)
+def fold_name(who: str) -> str:
+    """Return a name as people read it: without case, width and the number of blanks.
+
+    Letters of other alphabets that only look alike stay apart.
+
+    >>> fold_name("Ana  Ng") == fold_name("ana ng"), fold_name("ana") == fold_name("anna")
+    (True, False)
+    """
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", who).casefold()).split())
+
+
+def check_namesake(who: str, known: Iterable[str]) -> None:
+    """Refuse a name that differs from a known one only in case or width: one person would count as two."""
+    folded, names = fold_name(who), tuple(known)
+    if who in names:
+        return
+    for name in names:
+        if fold_name(name) == folded:
+            raise UsageError(f"{shorten(who)} is {shorten(name)} in other letters; write the name as it is, or another")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -158,6 +188,8 @@ class Journal:
             if (known := self.keys.get(line.key)) is not None:
                 return replaced, fresh, known
             is_new = self._lines == 0
+            if is_new:
+                check_namesake(self.who, list_names(self.path.parent))
             data = (
                 msgspec.json.encode(LabelHead(karat="labels", version=VERSION, who=self.who)) + b"\n" if is_new else b""
             )

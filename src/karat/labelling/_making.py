@@ -68,6 +68,8 @@ def make_queue(desk: Desk, plan: QueuePlan) -> tuple[Queue, tuple[str, ...]]:
     Which pairs are in it is decided now, and so is which of them several people label: whoever comes later is asked the
     same.
     """
+    if plan.adjudicator:
+        desk.check_person(plan.adjudicator)
     rows, notes, more = _MAKERS[_check_kind(plan)](desk.golden, plan)
     if not rows and plan.kind != "disputes":
         raise UsageError("there is nothing to label: all pairs are judged, or none of them can be")

@@ -16,7 +16,6 @@ from karat.files import Reading, Row, append_file, lock_folder, read_bytes, writ
 from karat.golden import change_in_place, diff
 from karat.golden.formats import read_judgment, read_query
 from karat.labelling._desk import PROPOSALS, Desk
-from karat.labelling._journal import check_name
 from karat.labelling._pairs import list_pairs
 from karat.schema.labelling import (
     LabelProposal,
@@ -58,7 +57,7 @@ def propose(
     desk: Desk, changes: Sequence[ProposalChange], *, by: str, reason: str, left_out: Mapping[str, int] | None = None
 ) -> Proposal:
     """Write a proposal, after checking that it fits the current golden set."""
-    check_name(by)
+    desk.check_person(by)
     _check_reason(reason)
     if not changes:
         raise UsageError("there is nothing to propose")
@@ -178,7 +177,7 @@ def refuse_proposal(desk: Desk, name: str, *, by: str, reason: str) -> LabelProp
 
 
 def _decide(desk: Desk, name: str, by: str, reason: str, *, accepted: bool) -> LabelProposal:
-    check_name(by)
+    desk.check_person(by)
     _check_reason(reason)
     if is_blank(reason):
         raise UsageError("say why, so that others can follow")

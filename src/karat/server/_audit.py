@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from karat.files import append_file, make_own
+from karat.files import append_file, make_folder, make_own
 from karat.schema.pages import AuditLine
 
 _LONGEST = 500  # characters of a fact: a request cannot fill the disk with one line
@@ -31,7 +31,7 @@ class Audit:
         """Add a line. Each is written at once, so that lines of several processes do not mix."""
         now = f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
         line = AuditLine(time=now, event=event, **{name: fact[:_LONGEST] for name, fact in facts.items()})
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self._path.parent)
         make_own(self._path, 0o600)
         append_file(self._path, json.dumps(to_builtins(line)).encode() + b"\n")
 

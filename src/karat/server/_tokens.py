@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from karat.core import InputError, UsageError
-from karat.files import lock_folder, read_bytes, write_file
+from karat.files import lock_folder, make_folder, read_bytes, write_file
+from karat.labelling import check_namesake, list_people
 from karat.schema.pages import TokenLine
 
 Role = Literal["viewer", "annotator", "admin"]
@@ -70,6 +71,8 @@ class Tokens:
             raise UsageError(f"a token is good for 1 to {_LONGEST} days, not {days}")
         if not name.strip() or len(name) > 100 or not name.isprintable():
             raise UsageError("name the person or program that gets the token, in 1 to 100 printable characters")
+        others = (token.name for token in self._read().values())
+        check_namesake(name.strip(), [*list_people(self._path.parents[1]), *others])
         secret, now = secrets.token_urlsafe(_SECRET), int(time.time())
         token = _Token(
             id=secrets.token_hex(4),
@@ -143,7 +146,7 @@ class Tokens:
         return self._tokens
 
     def _change(self, change: Callable[[dict[str, _Token]], dict[str, _Token]]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self._path.parent)
         with lock_folder(self._path.parent):
             tokens = change(dict(self._read()))
             write_file(self._path, msgspec.json.encode(list(tokens.values())).decode() + "\n", private=True)

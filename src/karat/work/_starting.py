@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from karat.core import SystemFailed, UsageError
-from karat.files import hold_folder, lock_folder, make_own
+from karat.files import hold_folder, lock_folder, make_folder, make_own
 from karat.schema.pages import WorkHead, WorkKind, WorkLine
 from karat.work._files import FOLDER, HEAD, STOP, write
 from karat.work._listing import find_work, list_work
@@ -25,7 +25,7 @@ def start_work(project: Path, kind: WorkKind, title: str, arguments: Sequence[st
     if not hasattr(os, "fork"):
         raise UsageError("work cannot be started from a page on this system; use the command line")
     folder = project / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with lock_folder(folder):  # of two who start something at once, one does
         if running := next((line for line in list_work(project) if line.state == "running"), None):
             raise UsageError(f"{running.head.title} is under way since {running.head.at}, by {running.head.by}")

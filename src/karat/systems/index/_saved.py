@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import InputError
-from karat.files import open_file, replace_file
+from karat.files import make_folder, open_file, replace_file
 
 _FORMAT = 1
 Path_ = str | os.PathLike[str]
@@ -48,7 +48,7 @@ def save(
     target = Path(path)
     about = {"format": _FORMAT, "fingerprint": fingerprint, "description": description}
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         with replace_file(target) as file, zipfile.ZipFile(file, "w") as archive:
             archive.writestr("about.json", json.dumps(about))
             for name, array in arrays.items():
