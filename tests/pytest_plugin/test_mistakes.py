@@ -10,7 +10,7 @@ from plugin_suites import Pytest, search
 
 NAMES = (
     "golden, baseline, policy, seed, k, paraphrases, repeat, sample, concurrency, batch, timeout, warm_up, "
-    "without_sessions, fail_fast, ready_timeout"
+    "without_sessions, fail_fast, patience, ready_timeout"
 )
 WRONG = {
     "golden=3": "golden=3; name a file or folder",
@@ -191,7 +191,9 @@ def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
     messages = dict(
         re.findall(r"^_+ test_\w+\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", result.stdout, re.MULTILINE)
     )
-    assert {name: line.removeprefix("karat: every one of 10 queries failed: ") for name, line in messages.items()} == {
+    begin = "karat: the first 5 questions failed in the same way, and the other 5 were not asked: "
+    end = "; patience = 0 in [eval] asks them all"
+    assert {name: line.removeprefix(begin).removesuffix(end) for name, line in messages.items()} == {
         "raises": "OSError: gone\\x1b[2J for good",
         "exits": "SystemExit: 3",
         "interrupts": "KeyboardInterrupt",

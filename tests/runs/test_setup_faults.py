@@ -141,7 +141,7 @@ def test_a_system_that_prints(call: Call, module: Module) -> None:
 def test_an_error_of_several_lines(call: Call, module: Module) -> None:
     """It is quoted line by line."""
     name = module("def find(query, k):\n    raise OSError('one\\ntwo')\n")
-    assert "failed: OSError: one\ntwo\n" in call("--system", f"{name}:find", code=3)[1]
+    assert "not asked: OSError: one\ntwo; patience" in call("--system", f"{name}:find", code=3)[1]
 
 
 def test_misses_are_no_strangers(call: Call, module: Module) -> None:

@@ -83,6 +83,7 @@ def test_hits_with_stages_are_read_in_an_answer(tmp_path: Path) -> None:
         ({"id": "wifi:chunk:0", "span": [0, 5]}, Citation("wifi:chunk:0", "wifi", Span(0, 5))),
         ({"id": "c1", "document": "wifi", "offsets": (3, 5)}, Citation("c1", "wifi", Span(3, 5))),
         ({"document": "wifi", "section": "S.1"}, Citation("wifi", "wifi", None, "S.1")),
+        (2, Citation("rank 2 of 1", "rank 2 of 1")),  # models cite hits that are not there
         (Citation("wifi:chunk:0", "wifi", (0, 14)), CITED),  # type: ignore[arg-type]
     ],
 )
@@ -94,8 +95,8 @@ def test_a_citation_may_be_written_in_many_ways(citation: Any, expected: Citatio
 @each(
     ("answer", "message"),
     [
-        (Answer("Yes.", [2], [HIT]), "citation 1 is 2: there are hits from 1 to 1"),
-        (Answer("Yes.", [0], [HIT]), "citation 1 is 0: there are hits from 1 to 1"),
+        (Answer("Yes.", [0], [HIT]), "citation 1 is 0: ranks begin at 1"),
+        (Answer("Yes.", [10**400], [HIT]), "no list has so many hits"),
         (Answer("Yes.", [True], [HIT]), "citation 1 is True: write the id of a hit, its rank, or a Citation"),
         (Answer("Yes.", [{"id": "a", "page": 3}], [HIT]), "citation 1 is {'id': 'a', 'page': 3}: unknown field 'page'"),
         (Answer("Yes.", [{"id": "a", "span": [5, 3]}], [HIT]), "[5, 3] is no range of bytes"),

@@ -113,7 +113,7 @@ def test_a_wrong_path_ends_the_run_and_lists_the_keys(service: Service, keys: di
         ({"hits": HITS, "m": None, "error": "no model"}, "answered with an error: no model"),
         (reply("Free.", declined="no"), "refused 'no'"),
         (reply("Free.", [{"id": "wifi", "span": [9, 3]}]), r"citation 1 is .*is no range of bytes"),
-        (reply("Free.", [3]), "there are hits from 1 to 2"),
+        (reply("Free.", [0]), "ranks begin at 1"),
         (reply("Free.") | {"m": {"text": "Free.", "cited": "wifi", "declined": False}}, "cites 'wifi', not a list"),
         (reply("Free.", usage="many"), "reports 'many' as its tokens"),
         (reply("Free.", price=-1), "reports -1 as its cost"),

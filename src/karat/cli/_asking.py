@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karat.projects import AskedRun, Project
     from karat.telemetry import Sending
 
-_NO_OPTION = ("warm_up", "ready_timeout")
+_NO_OPTION = ("patience", "warm_up", "ready_timeout")
 """Settings for karat.toml only."""
 _DEFAULTS = {"k": "10, or as many as the measures look at"}
 """Defaults that depend on something else."""

@@ -36,6 +36,7 @@ class Settings:
     warm_up: int = _setting("How many questions to ask first without counting them.", default=1, least=0)
     without_sessions: bool = _setting("Do not tell the system which session a question belongs to.", default=False)
     fail_fast: bool = _setting("Stop at the first query that fails.", default=False)
+    patience: int = _setting("Stop if so many first queries all fail alike; 0 asks every query.", default=5, least=0)
     ready_timeout: float = _setting("Seconds to wait until the system is ready.", default=60.0)
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ LIMIT = 100
 """More variants than this are refused unless a higher limit is given."""
 _KEYS = ("project", "objective", "require_gain", "policy", "description", "base", "grid", "variant")
 _TEXTS = ("project", "objective", "policy", "description")
-_FREE = ("system", "tenant", "concurrency", "batch", "timeout", "ready_timeout", "warm_up", "parameters")
+_FREE = ("system", "tenant", "concurrency", "batch", "timeout", "ready_timeout", "patience", "warm_up", "parameters")
 """Keys of [eval] in which variants may differ; the others decide what a score means."""
 
 

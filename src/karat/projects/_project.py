@@ -165,7 +165,7 @@ def evaluate(
     ``golden`` is a golden set, the path of one, or a project with karat.toml, whose settings are used unless they are
     overridden here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async; by default
     it is the built-in pipeline over the documents of the set. ``settings`` are those of :class:`Settings`: k,
-    paraphrases, repeat, sample, seed, concurrency, batch, timeout, warm_up, without_sessions, fail_fast. With
+    paraphrases, repeat, sample, seed, concurrency, batch, timeout, warm_up, without_sessions, fail_fast, patience. With
     ``output`` the run is saved as that file, and ``label`` names it. ``tenant`` is passed to the system as
     ``company_id``. How answers are scored:
 

@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import UnionType
@@ -31,6 +31,7 @@ from karat.core import (
 from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable, find_version, hide_settings
 from karat.runs._ask import Asked, ask_all, prepare_all
+from karat.runs._patience import Patience
 from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
 from karat.runs._workers import Response
@@ -98,18 +99,31 @@ def make_run(
             prepare_system(subject, golden, settings, say)
             _check_ids(golden, subject)
             _warm_up(subject, questions, settings, listener)
-        for trace in _ask(subject, remaining, settings, listener):
-            traces.append(trace)
-            if writer:
-                writer.write(trace)
-            if progress:
-                progress(len(traces), total)
+        patience = Patience(0 if any(not trace.error for trace in traces) else settings.patience)
+        with closing(_ask(subject, remaining, settings, listener)) as responses:
+            for trace in responses:
+                traces.append(trace)
+                if writer:
+                    writer.write(trace)
+                if progress:
+                    progress(len(traces), total)
+                if patience.ends_with(trace):
+                    break
         if all(trace.error for trace in traces):
             if writer:
                 writer.forget()
-            errors = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
-            raise SystemFailed(f"every one of {len(traces):,} queries failed: {errors}")
+            raise SystemFailed(_describe_failures(traces, total))
     return Run(provenance=provenance, traces=tuple(traces))
+
+
+def _describe_failures(traces: Sequence[Trace], total: int) -> str:
+    errors = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
+    if len(traces) == total:
+        return f"every one of {total:,} queries failed: {errors}"
+    return (
+        f"the first {len(traces):,} questions failed in the same way, and the other {total - len(traces):,} were not "
+        f"asked: {errors}; patience = 0 in [eval] asks them all"
+    )
 
 
 def _describe_resumption(old: int, total: int, then: Origin, now: Origin) -> str:

@@ -79,9 +79,9 @@ def _read_citation(item: object, number: int, hits: Sequence[Hit], by_id: Mappin
         if isinstance(item, Hit):
             return _cite(item)
         if isinstance(item, int) and not isinstance(item, bool):
-            if not 1 <= item <= len(hits):
-                raise ValueError(f"there are hits from 1 to {len(hits)}")
-            return _cite(hits[item - 1])
+            if not 1 <= item <= _LARGEST:  # a system that counts from 0 cites a neighbour each time
+                raise ValueError("ranks begin at 1" if item < 1 else "no list has so many hits")
+            return _cite(hits[item - 1]) if item <= len(hits) else _cite_nothing(item, hits)
         if isinstance(item, str):
             return _cite(by_id[item]) if item in by_id else Citation(check_id(item, ""))
         if isinstance(item, Mapping):
@@ -114,6 +114,12 @@ def _cite(hit: Hit) -> Citation:
     if hit.span is not None and max(abs(hit.span.start), abs(hit.span.end)) > _LARGEST:
         raise ValueError(f"no text has {shorten(hit.span)}")
     return Citation(hit.id, hit.document, hit.span, hit.section, hit.block)
+
+
+def _cite_nothing(rank: int, hits: Sequence[Hit]) -> Citation:
+    """Return the citation of a rank that no hit has, which models invent: it counts as wrong, and matches nothing."""
+    name = f"rank {rank} of {len(hits)}"
+    return Citation(name, name)
 
 
 def _read_record(record: Mapping[Any, Any], by_id: Mapping[str, Hit]) -> Citation:
