@@ -246,6 +246,7 @@ LINES = [
     ["online", "watch", "##[kept].db", "--project", "set", "--html", "##[watch].html"],
     ["online", "canary", "##[kept].db", "##[add-mask]x"],
     ["online", "report", "##[kept].db", "--golden", "set", "--html", "##[traffic].html"],
+    ["online", "estimate", "##[kept].db"],
     ["shadow", "replay", "##[kept].db", "--golden", "set", "--control", "shadowed:one", "--treatment", "shadowed:two",
      "--feature", f"{hostile(3)}{ACTING}"],
     ["shadow", "report", "##[kept].db", "--golden", "set", "--html", "##[shadow].html"],

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -239,7 +239,7 @@ def _with_listener(asked: tuple[str, Context], question: Question | None, listen
 
 def _ask(
     system: System, questions: Sequence[Question], settings: Settings, listener: Listener | None
-) -> Iterator[Trace]:
+) -> Generator[Trace]:
     if settings.without_sessions:
         shown = [replace(question, context=_leave_session(question.context)) for question in questions]
     else:
