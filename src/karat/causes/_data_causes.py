@@ -27,7 +27,7 @@ def ids(case: Case, lab: Lab) -> Evidence | None:
     """The ids that come back are not those of the golden set.
 
     Why: a document counts as found only under the id by which it was judged; all measures are 0 if none matches.
-    Evidence: hits with ids that the golden set does not have, and among them a relevant one in another spelling.
+    Evidence: hits with ids that the golden set does not have, among them a relevant one in another spelling.
     Example: the system returns docs/wifi.md, and wifi was judged.
     Fix: map the ids of the system to those of the golden set, or say how they name documents (karat eval --ids).
     """
@@ -66,7 +66,7 @@ def _fold(name: str) -> str:
 def stale(case: Case, lab: Lab) -> Evidence | None:
     """The index has an old version: of the text, or a document that another one replaces.
 
-    Why: the old text answers another question than the one that was judged, or takes the place of the new one.
+    Why: the old text answers another question than the one that was judged, or takes the place of the new text.
     Evidence: a hit that the lost document supersedes; a text, or a source hash, that is not that of the golden set.
     Example: cancellation-policy-2024 is returned, and cancellation-policy-2026 is not.
     Fix: ingest the documents again, and remove or mark those that are superseded.
@@ -169,10 +169,10 @@ def _name(documents: Sequence[str]) -> str:
 def offsets(case: Case, lab: Lab) -> Evidence | None:
     """The places of the hits are not where their texts are.
 
-    Why: a hit holds what was judged if both have bytes in common; where places are counted in another text, or in
-    another unit, they do not.
-    Evidence: hits whose text stands elsewhere in the document than their span says, or spans beyond its end; texts full
-    of words that no document has, as after bad character recognition.
+    Why: a hit holds what was judged if both have bytes in common. If offsets count in another text, or in another unit,
+    they do not.
+    Evidence: hits whose text is not where their span points in the document, or spans beyond its end; texts full of
+    words that no document has, as after bad character recognition.
     Example: offsets count characters, or a text with other line ends.
     Fix: count bytes of the canonical text (karat golden outline shows it), and extract the texts again.
     """
@@ -207,7 +207,7 @@ def _is_drifted(lab: Lab, hit: Hit) -> bool:
 def flips(case: Case, lab: Lab) -> Evidence | None:
     """The same question gets another order, or other hits, when it is asked again.
 
-    Why: what is found by luck is lost by luck, and no two runs can be compared.
+    Why: a document that is found by luck is lost by luck, and no two runs can be compared.
     Evidence: repeats of the run that differ, or the system asked again.
     Example: a reranker that draws lots, replicas with different indexes, ties that are broken at random.
     Fix: set the seeds and break ties by id; ask all replicas; repeat the run until it is steady (--repeat).
@@ -226,8 +226,8 @@ def copies(case: Case, lab: Lab) -> Evidence | None:
     """Hits that repeat each other take the places of others.
 
     Why: a list of ten has room for ten documents, and five copies leave six.
-    Evidence: hits of the same document or class, or with nearly the same text; without them the lost one is above the
-    cut.
+    Evidence: hits of the same document or class, or with nearly the same text; without them, the lost document is above
+    the cut.
     Example: a document was ingested three times, or all chunks of one document come first.
     Fix: remove copies from the index, and limit the hits of one document (per_document of the pipeline).
     """
@@ -248,9 +248,10 @@ def copies(case: Case, lab: Lab) -> Evidence | None:
 def gold(case: Case, lab: Lab) -> Evidence | None:
     """The system found what nobody judged, and it looks right.
 
-    Why: what was not judged counts as not relevant, so that a better system can look worse.
-    Evidence: unjudged hits that have as much of question and reference answer as the best relevant document, where no
-    run to compare with had found that; hits for a query for which nothing is judged relevant, which counts as no loss.
+    Why: an unjudged document counts as not relevant, so a better system can look worse.
+    Evidence: unjudged hits that share as many words with question and reference answer as the best relevant document,
+    if no run that it is compared with had found that; hits for a query for which nothing is judged relevant, which
+    counts as no loss.
     Example: a new document answers the question, and the judgments are older.
     Fix: judge these hits (karat golden pool), and look at the judgments of the query again.
     """

@@ -79,7 +79,7 @@ def _dropped(case: Case, lab: Lab) -> list[str]:
 def tables(case: Case, lab: Lab) -> Evidence | None:
     """The answer is in a table or in code that the index has as running text, in pieces, or not at all.
 
-    Why: a row without its head says nothing, and a chunker for prose cuts tables anywhere.
+    Why: a row without its header says nothing, and a chunker for prose cuts tables anywhere.
     Evidence: tables or code whose lines are not in the chunks as they are in the document; chunks by type find it.
     Example: the loader strips the pipes of Markdown tables, or drops code blocks.
     Fix: keep tables and code as blocks of their own (chunk = { name = "blocks" }), with their heads.
@@ -145,7 +145,7 @@ def _damaged(case: Case, lab: Lab, document: str) -> Block | None:
 def mixed(case: Case, lab: Lab) -> Evidence | None:
     """A chunk has several topics, or ends in the middle of one.
 
-    Why: the vector of many topics is near to none of them, and a boundary parts the answer from its subject.
+    Why: the vector of many topics is close to none of them, and a boundary separates the answer from its subject.
     Evidence: chunks that end where sections end, or larger ones, find what was lost; without the system, a hit that
     covers several sections.
     Example: chunks of 2,000 words, of a handbook whose sections have 100.
@@ -175,8 +175,8 @@ def _count_sections(lab: Lab, document: str) -> int:
 def embedding(case: Case, lab: Lab) -> Evidence | None:
     """The vectors are near where the meaning is not: words alone find what was lost.
 
-    Why: high similarity is not relevance. A model for another language or subject, or two models for documents and
-    questions, give vectors that say little.
+    Why: high similarity is not relevance. A model for another language or subject, or different models for documents
+    and questions, give vectors that mean little.
     Evidence: the lexical channel alone has the lost document above the cut, and chunks by section do not help the
     vectors.
     Example: documents were embedded with a new model, and questions with the old one.
@@ -210,8 +210,8 @@ def wording(case: Case, lab: Lab) -> Evidence | None:
     """The question is in other words than the document.
 
     Why: words that the document does not have match nothing, and a question of two words says little.
-    Evidence: paraphrases find what was lost; where none was asked, the document has few words of the question, and no
-    run to compare with had found it.
+    Evidence: paraphrases find what was lost; if none was asked, the document has few words of the question, and no
+    run that it is compared with had found it.
     Example: "call it off" where the policy says "cancel".
     Fix: expand queries or rewrite them, add synonyms, or use an embedding that knows the words of the field.
     """

@@ -14,8 +14,8 @@ _INTRODUCTION = """\
 <!-- Written by scripts/docs from the table of causes. Change the docstrings of the causes instead. -->
 # Causes
 
-Why a query lost relevant documents, as [`karat explain`](explain.md) names it. Of two causes with the same strength the
-first one of this page is named: as long as the data are wrong, nothing else can be believed.
+Why a query lost relevant documents, as [`karat explain`](explain.md) names it. If two causes have the same strength,
+karat names the one that comes first on this page, because wrong data make all other evidence unreliable.
 """
 
 
