@@ -4,7 +4,7 @@
 together, and how many values of nDCG@10 differ from karat's by more than 1e-12. ``--rows`` chooses sizes, ``--quick``
 takes 20,000 rows and leaves Spark out. Each runs on its own, one after the other. An engine that runs out of memory
 has a row that says so. Spark is two executors with a core each, started on this machine and ended with the command.
-A second table has reports, harvests and estimates from logs. ``--table`` chooses one of the two.
+A second table has reports, harvests and estimates from logs: ``--operation`` chooses some, ``--table`` one of the two.
 """
 
 from __future__ import annotations
@@ -59,13 +59,14 @@ def main() -> None:
     parser.add_argument("--table", choices=("runs", "logs"), help="only this")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="only this; repeat")
     parser.add_argument("--form", action="append", choices=tuple(FORMS), help="only this; repeat")
+    parser.add_argument("--operation", action="append", choices=logs.OPERATIONS, help="only this, of logs; repeat")
     options = parser.parse_args()
     sizes = options.rows or ([QUICK] if options.quick else None)
     if options.table != "logs":
         engines = options.engine or [engine for engine in ENGINES if not (options.quick and engine == "Spark")]
         compare_engines(sizes or ROWS, options.form or ("TREC text", "Parquet"), engines)
     if options.table != "runs":
-        logs.print_table(sizes or logs.ROWS)
+        logs.print_table(sizes or logs.ROWS, options.operation or logs.OPERATIONS)
 
 
 def compare_engines(sizes: Sequence[int], forms: Sequence[str], engines: Sequence[str]) -> None:
