@@ -13,6 +13,7 @@ from click import Option
 from karat import golden
 from karat.cli._eval import command
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.labelling import QueuePlan, make_queue, open_desk
 from karat.projects import gate_run
 from karat.runs import read_any_run
 
@@ -65,6 +66,32 @@ def test_the_pipeline_answers_and_is_scored(run: Run, folder: Path) -> None:
     assert "\ntotal " in out
     (kept,) = (folder / "runs").iterdir()
     assert f"run saved as runs/{kept.name}" in err
+
+
+def test_a_set_without_judgments_is_asked_and_not_scored(run: Run, folder: Path) -> None:
+    """The first run of a new set is what people judge: a queue comes from it, and no number is shown meanwhile."""
+    golden.write(replace(SET, judgments=()), folder / "new")
+    (folder / "karat.toml").write_text('[golden]\npath = "new"\n[pipeline]\ndense = false\n')
+    out, err = run(".")
+    assert "3 queries asked, 0 failed; nothing is scored: the golden set has no judgment yet" in out
+    assert "karat label queue first" in out
+    assert "P@5" not in out
+    assert "run saved as runs/" in err
+    document = json.loads(run(".", "--system", "mine_for_eval:find", "--json")[0])
+    assert document["runs"][0]["measures"]["Judged@10"]["mean"] in (0.0, None)
+    assert "3 queries asked, 1 failed; nothing is scored" in "".join(document["caveats"])
+    files = sorted(map(str, (folder / "runs").glob("*.jsonl")))
+    queue, _ = make_queue(open_desk(folder), QueuePlan(name="first", kind="pool", sources=tuple(files)))
+    assert len(queue) > 3
+
+
+def test_a_set_with_another_error_is_not_asked(run: Run, folder: Path) -> None:
+    """Nor is a run scored that exists already."""
+    golden.write(replace(SET, judgments=(), queries=()), folder / "empty")
+    assert "empty-set" in run("empty", code=2)[1]
+    golden.write(replace(SET, judgments=()), folder / "new")
+    (folder / "old.txt").write_text("q1 Q0 pool 1 9 a\n")
+    assert "no-judgments" in run("new", "--run", "old.txt", code=2)[1]
 
 
 def test_json_has_the_shape_of_score(run: Run, folder: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
+from cli.gate_project import make_run, make_set
 from karat.schema import json_schema
 from karat.server import PAGES
-from server.served import WORK, find_sessions, make_client, make_project
+from server.served import OLD, WORK, find_sessions, make_client, make_project
 
 ADDRESSES = {
     "overview": "/index", "runs": "/runs", "run": "/runs/new", "golden": "/golden", "golden-query": "/golden/q01",
@@ -154,8 +156,22 @@ def test_a_new_project_sees_a_checklist(tmp_path: Path) -> None:
     assert '<h1 class="plain-title">Golden set ' in client.get("/golden").text  # a heading is never empty
     Indexer(tmp_path).update()
     page = client.get("/index.json").json()
-    assert [item["done"] for item in page["checklist"]] == [True, True, False, False]
+    assert [item["done"] for item in page["checklist"]] == [True, False, True, True, False]
     assert "There is no run yet" in client.get("/runs").text
+
+
+def test_the_checklist_of_a_set_without_judgments_begins_with_a_run(tmp_path: Path) -> None:
+    """Its run is there, though nothing is scored; then people judge, and errors of the set come after that."""
+    from karat.index import Indexer
+
+    set_ = make_set()
+    make_project(tmp_path, golden_set=replace(set_, judgments=()))
+    make_run(tmp_path, replace(set_, judgments=()), [-1] * len(OLD), "first")
+    Indexer(tmp_path).update()
+    page = make_client(tmp_path).get("/index.json").json()
+    done = {item["title"]: item["done"] for item in page["checklist"]}
+    assert (done["A first run"], done["Judgments of what runs return"]) == (True, False)
+    assert "karat label queue first" in make_client(tmp_path).get("/").text
 
 
 def test_the_api_describes_every_page(client: TestClient) -> None:

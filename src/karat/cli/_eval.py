@@ -66,18 +66,22 @@ def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
 
     Without --system, the built-in pipeline indexes the documents of the set and answers. karat saves the run as it
-    grows. If it is interrupted, repeat the command to continue it, as long as the code of the system is the same.
+    grows. If it is interrupted, repeat the command to continue it, as long as the code of the system is the same. A set
+    without judgments is asked and not scored: people judge what its runs return.
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, describe_returned, evaluation_report, score_run
     from karat.gate import describe_growth
-    from karat.projects import correct_by_labels, open_project, require_scorable, send_telemetry
+    from karat.projects import correct_by_labels, is_unjudged, open_project, require_scorable, send_telemetry
     from karat.schema import to_json
 
     _check_options(options)
     project = set_parameters(open_project(folder, **pop_scoring(options)), options["parameters"])
+    if not options["run_file"] and is_unjudged(project.golden):
+        _ask_unscored(project, folder, options)
+        return
     caveats = require_scorable(project.golden, folder)
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
@@ -99,6 +103,29 @@ def command(folder: str, **options: Any) -> None:
     else:
         emit(evaluation_text(evaluation, by=options["by"], **shown))
     finish_sending(sending)
+
+
+def _ask_unscored(project: Project, folder: str, options: dict[str, Any]) -> None:
+    """Make the first run of a new golden set, from which people get what to judge; nothing can be scored yet."""
+    from karat.cli._table import escaped
+    from karat.core import count_things
+    from karat.evaluation import deepest_cutoff, evaluation_report, score_run
+    from karat.schema import to_json
+
+    deepest_cutoff(options["measures"] or project.config.eval.measures or ())
+    saved = _ask(project, options)
+    asked, failed = len(saved.run.traces), sum(bool(trace.error) for trace in saved.run.traces)
+    said = f"{count_things(asked, 'query', 'queries')} asked, {failed:,} failed"
+    caveat = f"{said}; nothing is scored: the golden set has no judgment yet"
+    if options["as_json"]:
+        evaluation = score_run(project.golden, saved.run, ("Judged@10",), **project.scoring)
+        emit(to_json(evaluation_report(evaluation, run_id=saved.path.stem, caveats=(caveat,))))
+        return
+    emit(escaped(caveat))
+    emit(
+        f"next: run another system, too; 'karat label queue first RUN... --golden {escaped(folder)}' lists what they "
+        "returned, and people judge it with 'karat serve'"
+    )
 
 
 def _check_options(options: dict[str, Any]) -> None:

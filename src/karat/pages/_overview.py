@@ -75,7 +75,7 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, asked: OverviewAsk
         trend=tuple(_make_point(line, gated) for line in reversed(complete[:_POINTS])),
         runs=len(lines),
         next=steps[:_STEPS],
-        checklist=_list_checks(index, lint, latest, baseline),
+        checklist=_list_checks(index, lint, baseline, is_asked=bool(complete)),
         traffic=traffic,
         trials=trials,
         live_problem=problem,
@@ -260,18 +260,23 @@ def _list_steps(latest: RunLine | None, report: DecisionDocument | None, baselin
 
 
 def _list_checks(
-    index: Index, lint: GoldenReport | None, latest: RunLine | None, baseline: str
+    index: Index, lint: GoldenReport | None, baseline: str, *, is_asked: bool
 ) -> tuple[ChecklistItem, ...]:
     """Return the checklist of a new project; nothing once all is done."""
     has_set = lint is not None and "fingerprint" in index.meta and bool(index.count_queries())
     items = (
         ChecklistItem(title="A golden set with queries", done=has_set, how="karat init"),
+        ChecklistItem(title="A first run", done=is_asked, how="karat eval ."),
+        ChecklistItem(
+            title="Judgments of what runs return",
+            done=has_set and index.meta.get("judgments", "0") != "0",
+            how="karat label queue first RUN...; then judge the pairs, propose the labels, and accept the proposal",
+        ),
         ChecklistItem(
             title="A golden set without errors",
             done=has_set and lint is not None and lint.ok,
             how="karat golden check .",
         ),
-        ChecklistItem(title="A first run", done=latest is not None, how="karat eval ."),
         ChecklistItem(title="A baseline to compare with", done=bool(baseline), how="karat baseline update RUN"),
     )
     return () if all(item.done for item in items) else items

@@ -22,6 +22,16 @@ def require_scorable(golden: GoldenSet, source: str = "") -> tuple[str, ...]:
     return tuple(f"golden set: {describe_finding(finding)}" for finding in others)
 
 
+def is_unjudged(golden: GoldenSet) -> bool:
+    """Return whether nothing is wrong with a golden set but that it has no judgment yet: it can be asked, not scored.
+
+    >>> from karat.core import Query
+    >>> is_unjudged(GoldenSet(queries=(Query(id="q", text="when do you open?"),))), is_unjudged(GoldenSet())
+    (True, False)
+    """
+    return [finding.rule for finding in find_errors(golden)[0]] == ["no-judgments"]
+
+
 def refuse_golden(errors: tuple[Finding, ...], source: str) -> InputError:
     """Return the error about a golden set that is not sound."""
     named = "; ".join(map(describe_finding, errors[:_NAMED]))
