@@ -23,6 +23,13 @@ _MOST_BESIDE, _LEAST_BEFORE = 3, 3  # groups beside a card's number that are hid
 _PLUS = "+\uff0b"
 _MARKS = f"{_PLUS}("
 
+_MOMENT, _MOMENT_IN_MILLISECONDS = re.compile("1[0-9]{9}"), re.compile("1[0-9]{12}")
+_TELEPHONE = re.compile(
+    r"tel|phone|fon|call|mobil|handy|cell|fax|whats|signal|sms|ring|dial|contact|number|nummer|reach|\u260e|\u2706",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 40  # letters before a number that may say that it is a telephone's
+
 _Span = tuple[int, int]
 
 
@@ -55,6 +62,16 @@ def passes_luhn(digits: str) -> bool:
     return _LuhnSums(digits).check(0, len(digits))
 
 
+def _is_moment(text: str, groups: list[_Span], before: str) -> bool:
+    """Return whether digits are seconds or milliseconds since 1970, and nothing before them speaks of telephones."""
+    first = text[groups[0][0] : groups[0][1]]
+    if not (_MOMENT.fullmatch(first) or _MOMENT_IN_MILLISECONDS.fullmatch(first)):
+        return False
+    if len(groups) > 2 or (len(groups) == 2 and text[groups[0][1] : groups[1][0]] != "."):
+        return False
+    return _TELEPHONE.search((before + text[: groups[0][0]])[-_LOOK_BACK:]) is None
+
+
 def _hide(match: re.Match[str]) -> str:
     text = match[0]
     if len(text) < LEAST_NUMBER:
@@ -68,9 +85,10 @@ def _hide(match: re.Match[str]) -> str:
         (groups[0] if around[0].isalpha() and text[0].isdigit() else None),
         (groups[-1] if around[1].isalpha() else None),
     )
+    before = match.string[max(0, match.start() - _LOOK_BACK) : match.start()]
     parts, last = list[str](), 0
     for row in _split(text, groups):
-        for start, end, mark in _find_numbers(text, row, inside):
+        for start, end, mark in _find_numbers(text, row, inside, before):
             parts += (text[last:start], mark)
             last = end
     return "".join(parts) + text[last:]
@@ -94,7 +112,9 @@ def _split(text: str, groups: list[_Span]) -> Iterator[list[_Span]]:
         yield row
 
 
-def _find_numbers(text: str, row: list[_Span], inside: tuple[_Span | None, ...]) -> Iterator[tuple[int, int, str]]:
+def _find_numbers(
+    text: str, row: list[_Span], inside: tuple[_Span | None, ...], before: str
+) -> Iterator[tuple[int, int, str]]:
     """Yield what to hide in a row of groups. Groups that are part of a word with letters are no telephone's."""
     phone = list[_Span]()
     cards = iter(_find_cards(text, row))
@@ -105,19 +125,21 @@ def _find_numbers(text: str, row: list[_Span], inside: tuple[_Span | None, ...])
         is_card = card is not None and card[0] <= index
         alone = is_card or (start, end) in inside or end - start > _MOST_PHONE
         if phone and (alone or any(sign in text[phone[-1][1] : start] for sign in ",_")):
-            yield from _find_phone(text, phone)
+            yield from _find_phone(text, phone, before)
             phone = []
         if card is not None and index == card[0]:
             yield start, row[card[1] - 1][1], "[card]"
         elif not alone:
             phone.append((start, end))
     if phone:
-        yield from _find_phone(text, phone)
+        yield from _find_phone(text, phone, before)
 
 
-def _find_phone(text: str, groups: list[_Span]) -> Iterator[tuple[int, int, str]]:
+def _find_phone(text: str, groups: list[_Span], before: str) -> Iterator[tuple[int, int, str]]:
     start, end = groups[0][0], groups[-1][1]
     marked = start > 0 and text[start - 1] in _MARKS
+    if not (marked and text[start - 1] in _PLUS) and _is_moment(text, groups, before):
+        return
     if sum(last - first for first, last in groups) >= (LEAST_NUMBER if marked else _LEAST_PHONE):
         yield start - marked, end, "[phone]"
 
@@ -132,13 +154,14 @@ def _find_cards(text: str, row: list[_Span]) -> list[_Span]:
         return []
     sums = _LuhnSums("".join(text[start:end] for start, end in row))
     cards = list[_Span]()
+    is_moment = len(row) == 1 and _MOMENT_IN_MILLISECONDS.fullmatch(text[slice(*row[0])]) is not None
     for first in range(len(row)):
         last = 0
         for stop in range(first + 1, len(row) + 1):
             length = places[stop] - places[first]
             if length > _MOST_CARD:
                 break
-            if length >= _LEAST_CARD and sums.check(places[first], places[stop]):
+            if length >= _LEAST_CARD and sums.check(places[first], places[stop]) and not is_moment:
                 last = stop
         if last and cards and first < cards[-1][1]:
             cards[-1] = cards[-1][0], max(last, cards[-1][1])

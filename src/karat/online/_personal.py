@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from karat.online._identifiers import LOOK_BACK, is_named, is_worded
 from karat.online._numbers import LEAST_NUMBER, have_number, hide_numbers
 
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
@@ -23,7 +24,10 @@ _PRIVATE_KEY = re.compile(
     r"(?:.*?-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)",
     re.DOTALL,
 )
+_LOGIN = re.compile(r"(?<=://)[^\s/?#@:\[]{0,128}:(?!\d{1,5}[/?#])[^\s\"<>]{0,256}@")
+"""The user and the password of an address, up to the last at sign near: a password may have one, too."""
 _LEAST_SECRET = 14  # letters of a word that may be a key
+_LONGEST_IN_NAME = 11  # letters of a word of an identifier that begins as keys do
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{_LEAST_SECRET},}}")
 _NAMED_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:sk|pk|rk|gh[opsu]|github_pat|glpat|xox[a-z]|xapp|hf|npm|pypi|AKIA|ASIA|AIza|ya29|eyJ|SG|GOCSPX"
@@ -71,7 +75,7 @@ def hide_personal(text: str) -> str:
 
 def _hide(text: str) -> str:
     if "@" in text or "%40" in text or "\uff20" in text:
-        text = _hide_addresses(text)
+        text = _hide_addresses(_LOGIN.sub("[login]@", text) if "://" in text else text)
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub("[key]", text)
     if len(max(text.split(), key=len, default="")) >= _LEAST_SECRET:
@@ -107,10 +111,19 @@ def _find_local(text: str, at: int, first: int) -> int:
 
 
 def _hide_keys(word: re.Match[str]) -> str:
-    return _LONG_KEY.sub(_hide_mixture, _NAMED_KEY.sub("[key]", word[0]))
+    """Hide the keys in a word; what is before it may say that it has the name of a revision."""
+    text = _NAMED_KEY.sub(_hide_named, word[0])
+    return _LONG_KEY.sub(lambda match: _hide_mixture(match, word), text)
 
 
-def _hide_mixture(match: re.Match[str]) -> str:
-    """Hide letters with digits: a path or a ruler of signs has no digit, and a number no letter."""
+def _hide_named(match: re.Match[str]) -> str:
+    return match[0] if is_worded(match[0], longest=_LONGEST_IN_NAME) else "[key]"
+
+
+def _hide_mixture(match: re.Match[str], word: re.Match[str]) -> str:
+    """Hide letters with digits: a path or a ruler of signs has no digit, a number no letter, an identifier words."""
     text = match[0]
-    return "[key]" if any(map(str.isdigit, text)) and any(map(str.isalpha, text)) else text
+    if not (any(map(str.isdigit, text)) and any(map(str.isalpha, text))):
+        return text
+    before = word.string[max(0, word.start() - LOOK_BACK) : word.start()]
+    return text if is_named(text, before + match.string[: match.start()][-LOOK_BACK:]) else "[key]"
