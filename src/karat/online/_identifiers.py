@@ -14,8 +14,8 @@ _CAPITALISED = re.compile(r"[A-Z][a-z]{2,}")
 _CONSONANTS = re.compile(r"[^aeiouy]{6}", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _LONGEST_WORD, _LONGEST_NUMBER, _SHORT = 20, 14, 4
-_LEAST_WORD, _LEAST_MEAN = 4, 3.4
-_LEAST_SHARE, _LEAST_VOWELS = 0.5, 0.28
+_LEAST_WORD, _LEAST_MEAN = 4, 3.7
+_LEAST_SHARE, _LEAST_VOWELS = 0.55, 0.28
 """So much of an identifier is words of four letters or more, one of them of five, and so much of these is vowels."""
 _REVISION = re.compile(
     r"(?:^|[^A-Za-z])(?:commits?|revisions?|revs?|head|tree|blob|parent|merge|revert|checkout|cherry-pick|bisect"
@@ -48,7 +48,7 @@ def is_named(text: str, before: str = "") -> bool:
     parts = [part for part in _PARTS.split(rest) if part]
     if not parts or (rest != text and not any(map(str.isdigit, rest))):  # nothing else in it looks like a key
         return True
-    return all(map(_is_plain, parts)) and _has_words(parts)
+    return "+" not in rest and all(map(_is_plain, parts)) and _has_words(parts)
 
 
 def is_worded(text: str, *, longest: int) -> bool:
