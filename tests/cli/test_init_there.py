@@ -312,7 +312,7 @@ def test_a_file_in_the_way_is_told_before_anything_is_written(run: Run, reposito
     (repository / blocked).parent.mkdir(exist_ok=True)
     (repository / blocked).write_text("")
     _, err = run("--documents", "docs", "--yes", code=2)
-    assert "cannot be made: a file is in its place" in err
+    assert "cannot be created: a file has this name" in err
     assert not (repository / "karat.toml").exists()
 
 

@@ -188,7 +188,7 @@ def test_a_login_and_a_bearer_token_are_refused_before_anything_is_sent(
     err = capsys.readouterr().err
     where = f"http://127.0.0.1:{server.server_port}/find"
     both = "a user or a password in its address and a key_variable"
-    assert err == f"karat: {where} has {both}, of which only one can be sent; remove the others\n"
+    assert err == f"karat: {where} has {both}, but only one of them can be sent; remove the others\n"
     assert server.sent == []
 
 

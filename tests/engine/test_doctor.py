@@ -104,7 +104,7 @@ def test_an_engine_that_is_not_there_ends_with_one_message(closed: str, tmp_path
     assert lost.stderr.startswith(b"karat: cannot reach the Spark master 127.0.0.1:")
     assert len(lost.stderr.splitlines()) == 1
     odd = run_karat("score", qrels, run, "--engine", "mesos://x:1")
-    assert (odd.returncode, odd.stderr.split(b";")[0]) == (2, b"karat: engine 'mesos://x:1' is none that karat knows")
+    assert (odd.returncode, odd.stderr.split(b";")[0]) == (2, b"karat: engine 'mesos://x:1' is unknown")
     text = run_karat("score", qrels, qrels, "--engine", closed)
     assert text.returncode == 2
     assert b"a Spark engine reads Parquet only; give Parquet files or folders of them" in text.stderr

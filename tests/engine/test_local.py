@@ -178,7 +178,7 @@ def test_an_unknown_engine_is_refused() -> None:
     """The message names those that are known."""
     for address in ("yarn", "spark://", "spark://host", "spark://host:0", "spark://host:99999", "spark://u@host:1",
                     "local-cluster[0,1,1024]", "local-cluster[2,1]", "local[2]", ""):  # fmt: skip
-        with pytest.raises(UsageError, match=r"is none that karat knows; it knows local, spark://HOST:PORT"):
+        with pytest.raises(UsageError, match=r"is unknown; karat knows local, spark://HOST:PORT"):
             open_engine(address)
     for address in ("spark://a:1,b:2", "spark://[::1]:7077", "local-cluster[2,1,1024]"):
         assert open_engine(address).address == address  # nothing is started

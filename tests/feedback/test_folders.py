@@ -223,7 +223,7 @@ def test_commands_take_a_folder(logs: list[tuple[Path, Path]], tmp_path: Path) -
         (b"--record writes into a store", "harvest", exported, "--record"),
         (b"is an export as UBI", "online", "report", tmp_path / "ubi"),
         (b"export it first", "online", "estimate", store, "--engine", "spark://127.0.0.1:1"),
-        (b"engine 'elsewhere' is none that karat knows", "online", "report", exported, "--engine", "elsewhere"),
+        (b"engine 'elsewhere' is unknown", "online", "report", exported, "--engine", "elsewhere"),
         (b"no export of karat", "harvest", tmp_path),
     ):
         done = run_karat(*arguments)

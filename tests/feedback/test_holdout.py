@@ -35,7 +35,7 @@ def test_a_fifth_of_each_stratum_is_held_out_always_the_same() -> None:
     assert {judgment.query for judgment in held.judgments} == {query.id for query in held.queries}
     assert hold_out(GOLDEN, seed=1).queries == held.queries
     assert hold_out(GOLDEN, seed=2).queries != held.queries
-    with pytest.raises(UsageError, match="a fifth of 2 queries is none"):
+    with pytest.raises(UsageError, match="a fifth of 2 queries is less than one"):
         hold_out(GoldenSet(queries=QUERIES[:2]))
 
 

@@ -218,7 +218,7 @@ def test_a_long_first_trace_is_recognised(tmp_path: Path) -> None:
         (traces({"qid": "q1", "topk": []}) + "{", "line 2: is no"),
         (json.dumps([TRACES[1]]), "is not JSONL; write each trace on a line of its own"),
         (json.dumps(TRACES[1], indent=1), "is not JSONL; write each trace on a line of its own"),
-        (traces({"event": "other", "index_hash": "x"}), "answers no query as it stands"),
+        (traces({"event": "other", "index_hash": "x"}), "answers no query in its original wording"),
     ],
 )
 def test_bad_traces_are_refused(tmp_path: Path, text: str, message: str) -> None:

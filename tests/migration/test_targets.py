@@ -149,8 +149,8 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, line: str, problem: 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"new_block_id": None}, "is null exactly for what is unmapped"),
-        ({"move": "unmapped"}, "is null exactly for what is unmapped"),
+        ({"new_block_id": None}, "must be null for unmapped blocks, and for no others"),
+        ({"move": "unmapped"}, "must be null for unmapped blocks, and for no others"),
         ({"runs": ()}, "is empty, or not in the order"),
         ({"runs": ((9, 9), (0, 0))}, "is empty, or not in the order"),
         ({"move": "split"}, "a split has new_parts"),

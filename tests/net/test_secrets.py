@@ -223,7 +223,7 @@ def test_an_unusable_address_is_shown_without_its_secrets(url: str) -> None:
 def test_two_keys_at_once_are_refused(options: dict) -> None:
     """The HTTP library would send only one of them, and say nothing."""
     with pytest.raises(
-        UsageError, match=r"^http://host/ has .* and .*, of which only one can be sent; remove the others$"
+        UsageError, match=r"^http://host/ has .* and .*, but only one of them can be sent; remove the others$"
     ):
         Endpoint(**options)
 

@@ -159,7 +159,7 @@ def test_a_flag_does_not_change() -> None:
         ({"variants": {"control": 1}}, "no variant of it"),
         ({"variants": {"a": 0}}, "weight 0"),
         ({"variants": {"a": True}}, "weight True"),
-        ({"overrides": {"u": "other"}}, "none of control, treatment"),
+        ({"overrides": {"u": "other"}}, "not one of control, treatment"),
         ({"overrides": {"": "treatment"}}, "1 to 1,000 letters"),
     ],
 )

@@ -63,12 +63,12 @@ class Budget:
         with self._lock:
             if self._most_calls is not None and self._spending.calls >= self._most_calls:
                 calls = "1 call" if self._most_calls == 1 else f"{self._most_calls:,} calls"
-                raise BudgetSpent(f"the budget of {calls} is spent; raise it, and go on from here")
+                raise BudgetSpent(f"the budget of {calls} is spent; raise it to continue from here")
             if self._most_money is not None and self._spending.money + self._reserved + most > self._most_money:
                 left = self._most_money - self._spending.money
                 raise BudgetSpent(
                     f"{left:.4f} of the budget of {self._most_money:g} is left, and the next call may cost {most:.4f}; "
-                    "raise it, and go on from here"
+                    "raise it to continue from here"
                 )
             self._reserved += most
             self._spending = replace(self._spending, calls=self._spending.calls + 1)

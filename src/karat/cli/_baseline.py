@@ -243,7 +243,7 @@ def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool,
     if not result.is_needed:
         say(f"{result.path} is up to date")
     elif result.written:
-        say(f"{result.path} is now on the golden set as it is; review the change before you commit it")
+        say(f"{result.path} now fits the current golden set; review the change before you commit it")
     else:
         say(f"{result.path} was not changed (--dry-run)")
 

@@ -264,7 +264,7 @@ def _choose_weights(
             continue
         definition = Measure.parse(name).definition
         if definition.higher_is_better is not True:
-            raise UsageError(f"{name} is not a measure of which more is better, and says nothing of a gain")
+            raise UsageError(f"{name} is not a measure where higher is better, so it cannot measure a gain")
         if definition.traced:
             raise UsageError(f"{name} is a measure of answers or traces; a gain is that of rankings, and of {CONTEXT}")
     notes = []

@@ -34,4 +34,4 @@ def check_address(address: str) -> None:
     if address == LOCAL or (ports and all(0 < port < 65536 for port in ports)) or _CLUSTER.fullmatch(address):
         return
     known = "local, spark://HOST:PORT and local-cluster[WORKERS,CORES,MEGABYTES]"
-    raise UsageError(f"engine {shorten(address)} is none that karat knows; it knows {known}")
+    raise UsageError(f"engine {shorten(address)} is unknown; karat knows {known}")

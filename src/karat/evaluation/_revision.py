@@ -210,7 +210,7 @@ def require_matched(common: Iterable[str], unmatched: Mapping[str, Sequence[str]
     if unmatched and not set(common):
         documents = _name_few(dict.fromkeys(document for names in unmatched.values() for document in names))
         raise InputError(
-            f"{shorten(name)} cannot be scored on the golden set as it is now: every question returned documents "
+            f"{shorten(name)} cannot be scored on the current golden set: every question returned documents "
             f"that are no longer in it, such as {documents}",
             hint="restore their ids, or ask all questions again and record a new baseline",
         )

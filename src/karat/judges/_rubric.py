@@ -39,7 +39,7 @@ def read_rubric(name: str, path: Path, frame: Prompt) -> Rubric:
         raise InputError("has no scale", source=source, hint=_EXAMPLE)
     low, high = int(scale[1]), int(scale[2])
     if not low < high:
-        raise InputError(f"has a scale from {low} to {high}, which is none", source=source, hint=_EXAMPLE)
+        raise InputError(f"has a scale from {low} to {high}, which must rise", source=source, hint=_EXAMPLE)
     own = parse_prompt(name, text[: scale.start()] + text[scale.end() + 1 :], source)
     text = f"{frame.text}\n\n{own.text}\n\nThe scale: whole numbers from {low} to {high}."
     return Rubric(prompt=replace(own, text=text), low=low, high=high)

@@ -73,7 +73,7 @@ def check_namesake(who: str, known: Iterable[str]) -> None:
         return
     for name in names:
         if fold_name(name) == folded:
-            raise UsageError(f"{shorten(who)} is {shorten(name)} in other letters; write the name as it is, or another")
+            raise UsageError(f"{shorten(who)} is {shorten(name)} in other letters; use that spelling, or another name")
 
 
 @dataclass(slots=True, kw_only=True)

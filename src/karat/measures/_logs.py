@@ -46,7 +46,7 @@ def read_rankings(source: Source) -> LoggedRankings:
         text = decode(source.read(), source.name)
         lists = _read_run_file(text, source.name) if source.log == "run" else _read_trace_file(text, source.name)
     if not lists:
-        raise InputError("answers no query as it stands", source=source.name)
+        raise InputError("answers no query in its original wording", source=source.name)
     table = {query: rank_documents(hits) for query, hits in lists.items()}
     repeated = Counter({query: n for query, hits in lists.items() if (n := len(hits) - len(table[query]))})
     return LoggedRankings(table=table, repeated=repeated)

@@ -105,7 +105,7 @@ def _check_mappings(mappings: Iterable[BlockMapping]) -> None:
     for at, mapping in enumerate(mappings):
         place = f"$.mappings[{at}]"
         if (mapping.move == "unmapped") != (mapping.new_block_id is None):
-            raise Mismatch(f"{place}.new_block_id: is null exactly for what is unmapped")
+            raise Mismatch(f"{place}.new_block_id: must be null for unmapped blocks, and for no others")
         if mapping.move == "unmapped":
             continue
         if not mapping.runs or any(first[0] > second[0] for first, second in pairwise(mapping.runs)):

@@ -86,7 +86,7 @@ class Endpoint:
         chosen = [place for place, used in places.items() if used]
         if len(chosen) > 1:
             both = " and ".join(chosen)
-            raise UsageError(f"{self.name} has {both}, of which only one can be sent; remove the others")
+            raise UsageError(f"{self.name} has {both}, but only one of them can be sent; remove the others")
 
     @property
     def name(self) -> str:

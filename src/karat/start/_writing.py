@@ -37,7 +37,7 @@ def check_place(path: Path) -> None:
         return
     above = next(folder for folder in path.parents if os.path.lexists(folder))
     if not above.is_dir():
-        raise InputError("cannot be made: a file is in its place", source=str(above))
+        raise InputError("cannot be created: a file has this name", source=str(above))
     if not os.access(above, os.W_OK | os.X_OK):
         raise InputError("cannot be written into: permission denied", source=str(above))
 

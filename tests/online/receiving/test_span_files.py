@@ -179,9 +179,9 @@ def test_scores_and_annotations_are_feedback(path: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "none of what can be imported"),
-        (b"hello\n", "none of what can be imported"),
-        (b'{"a": 1}', "none of what can be imported"),
+        (b"", "not a file that karat imports"),
+        (b"hello\n", "not a file that karat imports"),
+        (b'{"a": 1}', "not a file that karat imports"),
         (b"PAR1 and no more", "not a valid Parquet file"),
         (b'{"resourceSpans": [{"scopeSpans": [{}]}]}', "cannot be read"),
         (b'{"resourceSpans": []}', "no span of a retriever"),

@@ -61,7 +61,7 @@ def hold_out(golden: GoldenSet, *, stratify: str = "category", seed: int = 0) ->
     """Return a fifth of the queries of a golden set, with their judgments; each stratum keeps its share."""
     count = round(SHARE * len(golden.queries))
     if count < 1:
-        raise UsageError(f"a fifth of {len(golden.queries)} queries is none: the holdout needs more")
+        raise UsageError(f"a fifth of {len(golden.queries)} queries is less than one: the holdout needs more")
     return sets.sample(golden, count, stratify=stratify, seed=seed)
 
 

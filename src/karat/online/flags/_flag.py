@@ -112,6 +112,8 @@ def _check_variants(flag: Flag) -> None:
             )
     for unit, name in flag.overrides.items():
         if name != CONTROL and name not in flag.variants:
-            raise UsageError(f"flag {flag.key!r}: override {name!r} is none of {', '.join((CONTROL, *flag.variants))}")
+            raise UsageError(
+                f"flag {flag.key!r}: override {name!r} is not one of {', '.join((CONTROL, *flag.variants))}"
+            )
         if not 0 < len(unit) <= _LONGEST_UNIT:
             raise UsageError(f"flag {flag.key!r}: a unit should have 1 to {_LONGEST_UNIT:,} letters")

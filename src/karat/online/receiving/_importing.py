@@ -68,7 +68,7 @@ def _find_kind(file: str | os.PathLike[str], kind: str | None) -> str:
     detected = find_file_kind(read_bytes(file), name)
     if kind is None and not detected:
         known = "UBI, OTLP as JSON, or an export of Phoenix, Langfuse or MLflow"
-        raise InputError(f"is none of what can be imported: {known}", source=name, hint="say which by --from")
+        raise InputError(f"is not a file that karat imports: {known}", source=name, hint="name its kind with --from")
     if kind is not None and detected not in ("", kind):
         raise InputError(f"is {detected}, and not {kind}", source=name, hint=f"use --from {detected}, or leave it out")
     return kind or detected

@@ -71,7 +71,9 @@ class Receiver:
         most_journal: int = _MOST_JOURNAL,
     ) -> None:
         if not 0 <= settle <= patience:
-            raise UsageError(f"settle={settle!r} and patience={patience!r} are no seconds of which the second are more")
+            raise UsageError(
+                f"settle={settle!r} and patience={patience!r} must be seconds, and patience at least settle"
+            )
         self._paths, self._waits = find_paths(path), Waits(settle, patience, _LONGEST * patience)
         self._most_waiting, self._most_journal = most_waiting, most_journal
         self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
