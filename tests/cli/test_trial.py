@@ -53,7 +53,10 @@ def test_a_trial_from_start_to_graduation(capsys: pytest.CaptureFixture[str]) ->
     code, out, _ = call(capsys, "decide", "rerank", *WHO)
     assert code == 4
     assert out.startswith("the trial goes on\n")
-    assert "not met  corpus: no run on the golden set is recorded for the feature" in out
+    assert (
+        "not met  corpus: no run on the golden set is recorded: karat online record REPORT STORE --feature rerank"
+        in out
+    )
     assert "met      latency: p95 11 ms, control 10 ms" in out
     run = ("run-1", "shadow", "rerank", 5.0, "g", "s", 10, None, "", "pass", "{}")
     value = ("run-1", "RR@10", "", 0.8, None, None, 10, "", 0.78, 0.02, 0.01, 1)
@@ -224,3 +227,12 @@ def test_a_gate_asks_the_trial_of_a_feature(tmp_path: Path, capsys: pytest.Captu
     assert gate("--trial", "rerank")[0] == 1, "a person has rejected it"
     assert "Looks: 3;" in call(capsys, "status", "rerank")[1], "its start, its end, and this one"
     assert gate("--trial", "rerenk") == (2, "karat: karat.db: no trial of 'rerenk', did you mean 'rerank'?\n")
+
+
+def test_a_plan_that_can_never_graduate_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """What has to be shown is known only of golden queries, which sessions of a log may never ask."""
+    code, _, err = call(capsys, "start", "rerank", "--source", "sessions", "--measure", "Success")
+    assert code == 0
+    assert "MustShowAll@10 is known only of golden queries, and the feature cannot graduate without it" in err
+    call(capsys, "stop", "rerank", "--reason", "a wrong plan", *WHO[2:])
+    assert call(capsys, "start", "rerank", "--source", "sessions", "--measure", "Success", "--must-show", "")[2] == ""

@@ -166,6 +166,10 @@ def test_a_plan_by_replay_of_earlier_sessions(tmp_path: Path) -> None:
     assert plan.most_of_them == pytest.approx(known.most_of_them, rel=0.25)
     later = forecast(path, source="sessions", measure="Success", rule=StoppingRule(effect=0.1)).most_of_them
     assert later is None or later > 2 * known.most_of_them
+    uneven = forecast(path, source="sessions", measure="Success", shares={"control": 4, "treatment": 1})
+    assert (plan.block, uneven.block) == (2, 5)
+    assert uneven.sessions < 0.5 * plan.sessions
+    assert uneven.sd == pytest.approx((0.25 + 0.25 / 4) ** 0.5, rel=0.1), "of one session and the mean of four"
 
 
 @pytest.mark.slow

@@ -42,6 +42,17 @@ def test_a_decision_is_recorded_once_with_all_its_values(tmp_path: Path) -> None
         assert count == sum(len(segment.means) for segment in decision.segments)
 
 
+def test_a_decision_is_recorded_for_each_feature_that_it_is_about(tmp_path: Path) -> None:
+    """A second feature of the same run has a record of its own, which a trial of it can find."""
+    store = tmp_path / "karat.db"
+    recorded = [record_report(store, str(REPORT), feature=feature) for feature in ("one", "two", "one", "two", "")]
+    assert [record.new for record in recorded] == [True, True, False, False, False]
+    assert recorded[0].run == recorded[2].run
+    assert len({record.run for record in recorded}) == 2
+    with open_store(store) as opened:
+        assert sorted(opened._rows("select feature from runs")) == [("one",), ("two",)]
+
+
 def test_what_is_no_decision(tmp_path: Path) -> None:
     """Another file is refused, and nothing is written."""
     (tmp_path / "other.json").write_text("{}")

@@ -155,6 +155,27 @@ def test_read_outs_show_and_do_not_decide() -> None:
     assert 0.9 < arms < 0.95
 
 
+@pytest.mark.slow
+def test_without_pairs_the_mean_is_shown_and_not_its_signs() -> None:
+    """One session beside four: 80 % succeed in both arms, most differences are above 0, and the mean is not."""
+    rng = np.random.default_rng(11)
+    shares, seen = [], []
+    for seed in range(400):
+        one, four = rng.random(150) < 0.8, (rng.random((150, 4)) < 0.8).mean(axis=1)
+        tally = Tally.of(one - four)
+        shown = read_out(tally, rng=np.random.default_rng(seed), resamples=400, pairs=False)
+        assert (shown.wins, shown.ties, shown.losses) == (None, None, None)
+        shares.append(shown.probability_better)
+        mean, error = np.mean(one - four), np.std(one - four) / np.sqrt(150)
+        seen.append(stats.norm.cdf(mean / error))
+        assert read_out(tally, rng=rng, resamples=10).probability_better > 0.5, "what signs alone would say"
+    assert np.mean(np.array(shares) > 0.95) == pytest.approx(0.05, abs=0.025)
+    assert np.mean(np.array(shares) < 0.05) == pytest.approx(0.05, abs=0.025)
+    assert np.max(np.abs(np.array(shares) - seen)) < 0.12
+    single = read_out(Tally.of([1]), rng=rng, pairs=False)
+    assert single.probability_better == pytest.approx(0.75, abs=0.05)
+
+
 @pytest.mark.parametrize("counts", [(5200, 4800), (10, 12), (0, 9), (331, 340, 329), (50, 60, 70, 80, 90, 10)])
 def test_sample_ratio_against_scipy(counts: tuple[int, ...]) -> None:
     """Pearson's statistic and its probability, also with unequal shares."""

@@ -8,6 +8,7 @@ import click
 
 from karat.cli._days import parse_day
 from karat.cli._pairs import find_user, split_pairs
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ _MEASURE = click.option(
     help="The measure that decides.  [default: RR@10; choices, with interleaved lists]",
 )
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+_SHARES = click.option(
+    "--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="The planned share of units; can be repeated."
+)
 
 
 @click.group("trial")
@@ -59,6 +65,7 @@ def command() -> None:
 @click.option("--source", type=click.Choice(["judgments", "interleaving", "sessions"]), default="sessions",
               show_default=True, help="The kind of trial, if there is no FILE.")  # fmt: skip
 @_GOLDEN
+@_SHARES
 @click.option("--since", metavar="DAY", help="Only use queries from this day on, such as 2026-11-01, or 7d.")
 @click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=3600.0, show_default=True, help=_IDLE)
 @_STORE
@@ -83,7 +90,7 @@ def plan(
 
 def _plan_from_log(
     store: str, measure: str, effect: float, alpha: float, most: int, *, golden: str | None, since: str | None,
-    **options: Any,
+    shares: tuple[str, ...], **options: Any,
 ) -> TrialForecast:  # fmt: skip
     from karat import golden as sets
     from karat.feedback.trials import plan_from_log
@@ -93,7 +100,7 @@ def _plan_from_log(
     rule = StoppingRule(alpha=alpha, effect=effect)
     return plan_from_log(
         store,
-        TrialPlan(measure=measure, rule=rule, must_show="", **options),
+        TrialPlan(measure=measure, rule=rule, must_show="", shares=_parse_shares(shares), **options),
         golden=sets.open_set(golden) if golden else None,
         since=parse_day(since, "--since"),
         most=most,
@@ -135,9 +142,7 @@ def _plan_from_log(
 @click.option(
     "--unjudged-margin", type=float, default=0.05, show_default=True, help="How many more unjudged results are allowed."
 )
-@click.option(
-    "--share", "shares", multiple=True, metavar="VARIANT=NUMBER", help="The planned share of units; can be repeated."
-)
+@_SHARES
 @click.option(
     "--sigma", type=click.FloatRange(min=0, min_open=True), help="Also show Wald's test with this standard deviation."
 )
@@ -164,10 +169,14 @@ def start(
     from karat.schema import to_json
     from karat.stats.sequential import StoppingRule
 
-    if shares:
-        fields["shares"] = {name: _parse_share(name, number) for name, number in split_pairs("--share", shares)}
     rule = StoppingRule(alpha=alpha, beta=beta, effect=effect)
-    status = start_trial(store, TrialPlan(feature=feature, rule=rule, **fields))
+    plan = TrialPlan(feature=feature, rule=rule, shares=_parse_shares(shares), **fields)
+    status = start_trial(store, plan)
+    if plan.must_show and plan.source in ("sessions", "interleaving"):
+        say(
+            f"{plan.must_show} is known only of golden queries, and the feature cannot graduate without it: give "
+            "karat trial collect a --golden set, or start with --must-show ''"
+        )
     emit(to_json(status) if as_json else status_text(status))
 
 
@@ -361,6 +370,10 @@ def list_(store: str, as_json: bool) -> None:
 
     document = list_trials(store)
     emit(to_json(document) if as_json else list_text(document))
+
+
+def _parse_shares(shares: tuple[str, ...]) -> dict[str, float] | None:
+    return {name: _parse_share(name, number) for name, number in split_pairs("--share", shares)} or None
 
 
 def _parse_share(name: str, number: str) -> float:

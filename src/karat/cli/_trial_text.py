@@ -37,13 +37,14 @@ def status_text(status: TrialStatus) -> str:
         for condition in status.conditions
     ]
     if shown := status.read_out:
+        from karat.reports import describe_wins
+
         interval = "-"
         if shown.bootstrap_low is not None and shown.bootstrap_high is not None:
             interval = f"{shown.bootstrap_low:+.4f} to {shown.bootstrap_high:+.4f}"
         lines += [
             "",
-            f"Shown, and never decisive: {count_things(shown.wins, 'win')}, {count_things(shown.ties, 'tie')}, "
-            f"{count_things(shown.losses, 'loss', 'losses')}; P(better) = {shown.probability_better:.3f}; "
+            f"Shown, and never decisive: {describe_wins(shown)}P(better) = {shown.probability_better:.3f}; "
             f"bootstrap {interval}{_wald_text(shown)}",
         ]
     lines += map(_log_text, status.logs)
@@ -131,7 +132,8 @@ def transition_text(done: TrialTransition) -> str:
 
 def forecast_text(forecast: TrialForecast) -> str:
     """Return how many sessions a trial will need."""
-    rows = [["trials that have found it", "pairs of sessions" if forecast.source == "sessions" else "sessions"]]
+    units = "sessions" if forecast.block == 1 else f"blocks of {forecast.block} sessions"
+    rows = [["trials that have found it", "pairs of sessions" if forecast.block == 2 else units]]
     for share, sessions in (("50 %", forecast.half), ("80 %", forecast.most_of_them), ("95 %", forecast.nearly_all)):
         rows.append([share, f"over {forecast.most:,}" if sessions is None else f"{sessions:,}"])
     title = f"An effect of {forecast.effect:g} in {escaped(forecast.measure)}, with the spread of"

@@ -46,7 +46,7 @@ def record_run(
         to_json(decision),
     )
     with open_store(path, write=True) as store, store.transaction():
-        name = _name(store, decision)
+        name = _name(store, decision, feature)
         new = store.add_run((name, *row), list(_values(name, decision)))
     return OnlineRecorded(run=name, new=new)
 
@@ -63,13 +63,16 @@ def record_report(
     return record_run(path, decision, kind=cast("RunKind", kind), feature=feature, control=control)
 
 
-def _name(store: Store, decision: DecisionDocument) -> str:
-    """Return the id of the run, with more behind it if that has another decision, as by another policy, already."""
+def _name(store: Store, decision: DecisionDocument, feature: str) -> str:
+    """Return the id of the run, with more behind it if that stands for another decision or feature already."""
     digest = _digest(to_plain(decision))
-    if not decision.run.id:
-        return f"{decision.run.name}-{digest}"
-    known = store.run_document(decision.run.id)
-    return decision.run.id if known is None or _digest(json.loads(known)) == digest else f"{decision.run.id}-{digest}"
+    names = [decision.run.id] if decision.run.id else []
+    names += [f"{decision.run.id or decision.run.name}-{digest}", f"{decision.run.name}-{digest}-{feature}"]
+    for name in names[:-1]:
+        known = store.run_document(name)
+        if known is None or (feature in ("", known[1]) and _digest(json.loads(known[0])) == digest):
+            return name
+    return names[-1]
 
 
 def _digest(decision: Mapping[str, Any]) -> str:

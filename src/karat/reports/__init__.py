@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         show_safely,
     )
     from karat.reports._text import render_text
-    from karat.reports._trial import describe_trial, format_odds, render_trial_html, render_trial_svg
+    from karat.reports._trial import describe_trial, describe_wins, format_odds, render_trial_html, render_trial_svg
     from karat.reports._verdict import is_observed_drop
     from karat.reports._watch import (
         describe_canary,
@@ -71,6 +71,7 @@ __all__ = [
     "describe_traffic",
     "describe_trial",
     "describe_watch",
+    "describe_wins",
     "disarm",
     "escaped",
     "explain_checks",
@@ -114,7 +115,9 @@ __all__ = [
 
 # Loaded at first use: a command pays only for the format that it renders.
 _HOME = {
-    **dict.fromkeys(("describe_trial", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"),
+    **dict.fromkeys(
+        ("describe_trial", "describe_wins", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"
+    ),
     "render_comment": "_comment",
     **dict.fromkeys(("disarm", "render_csv"), "_csv"),
     "render_gain": "_gain",

@@ -7,8 +7,9 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from karat.core import count_things
 from karat.reports._page import render_page, render_section
-from karat.schema.trials import TrialMeasure, TrialPoint, TrialReport, TrialStatus
+from karat.schema.trials import TrialMeasure, TrialPoint, TrialReadOut, TrialReport, TrialStatus
 
 _WIDTH, _LEFT, _RIGHT = 480, 64, 464
 _FIRST, _SECOND, _HEIGHT = (56, 196), (262, 402), 450
@@ -176,6 +177,19 @@ def _text(text: str) -> str:
     return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
+def describe_wins(shown: TrialReadOut) -> str:
+    """Return how many units the treatment won, tied and lost; empty if units are no pairs.
+
+    >>> ends = {"bootstrap_low": None, "bootstrap_high": None}
+    >>> describe_wins(TrialReadOut(**ends, probability_better=0.3, wins=1, ties=0, losses=2))
+    '1 win, 0 ties, 2 losses; '
+    """
+    if shown.wins is None or shown.ties is None or shown.losses is None:
+        return ""
+    wins, ties = count_things(shown.wins, "win"), count_things(shown.ties, "tie")
+    return f"{wins}, {ties}, {count_things(shown.losses, 'loss', 'losses')}; "
+
+
 def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
     yield "Differences", f"{status.samples:,}"
     for variant, units in status.units.items():
@@ -183,7 +197,8 @@ def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
     yield "Looks", f"{status.looks:,}; looking changes nothing"
     if status.read_out is not None:
         shown = status.read_out
-        yield "Wins, ties, losses", f"{shown.wins:,}, {shown.ties:,}, {shown.losses:,}"
+        if wins := describe_wins(shown):
+            yield "Units", wins.removesuffix("; ")
         yield "P(better), never decisive", f"{shown.probability_better:.3f}"
 
 

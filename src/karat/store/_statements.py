@@ -89,7 +89,7 @@ INSERT_RUN = (
     "document) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing"
 )
 INSERT_RUN_VALUE = "insert into run_values values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing"
-RUN_DOCUMENT = "select document from runs where id = ?"
+RUN_DOCUMENT = "select document, feature from runs where id = ?"
 LATEST_RUN = "select id, kind, time, golden, system, queries, latency, outcome from runs order by number desc limit 1"
 RUN_VALUES = (
     "select measure, value, low, high, n, missing from run_values where run = ? and segment = '' order by measure"

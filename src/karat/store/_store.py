@@ -224,10 +224,10 @@ class Store:
         """Mark queries that a golden set has: the category that they have there, and their id."""
         self._database.execute_many(sql.MARK_GOLDEN, queries)
 
-    def run_document(self, run: str) -> str | None:
-        """Return the decision of a run; None if it is not recorded."""
+    def run_document(self, run: str) -> tuple[str, str] | None:
+        """Return the decision on a run, and what was tried; None if it is not recorded."""
         row = next(self._rows(sql.RUN_DOCUMENT, run), None)
-        return None if row is None else str(row[0])
+        return None if row is None else (str(row[0]), str(row[1] or ""))
 
     def latest_run(self) -> tuple[Row, list[Row]] | None:
         """Return the run that was recorded last, and its values by measure."""

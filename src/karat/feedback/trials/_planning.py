@@ -11,6 +11,7 @@ import numpy as np
 from karat.core import GoldenSet, InputError, UsageError
 from karat.feedback._rebuild import read_sessions
 from karat.feedback._sessions import Session
+from karat.feedback.trials._blocks import find_ratio
 from karat.feedback.trials._evidence import Evidence, describe_session, read_shadows
 from karat.feedback.trials._measuring import Measuring
 from karat.online import LogReader, read_log
@@ -40,11 +41,14 @@ def plan_from_log(
 
     How much sessions differ is taken from the log, by the source of the plan:
 
-    - ``sessions``: earlier sessions are dealt to two variants by chance, and compared as in a trial;
+    - ``sessions``: earlier sessions are dealt to two variants by chance, in the planned shares, and compared as in a
+      trial: a forecast counts differences, each of which takes a ``block`` of sessions;
     - ``judgments``: both lists of the shadow runs of the feature, live or replayed, are scored;
     - ``interleaving``: both lists of the shadow runs are put into one, and people choose from it as often as they read
       the same documents after the same query.
     """
+    if set(plan.planned) != {CONTROL, _TREATMENT}:
+        raise UsageError(f"a forecast is of two variants: name the shares of {CONTROL} and {_TREATMENT}")
     rng = np.random.default_rng(seed)
     measuring = Measuring(plan, golden, {})
     with read_log(path) as log:
@@ -57,8 +61,14 @@ def plan_from_log(
         problem = f"has no sessions that tell anything about {plan.measure}"
         raise InputError(problem, source=str(path), hint=_HINTS[plan.source])
     forecast = plan_sessions(earlier, plan.rule.effect, rng=rng, rule=plan.rule, most=most)
+    ratio = find_ratio(plan.planned[CONTROL], plan.planned[_TREATMENT])
     return TrialForecast(
-        measure=plan.measure, sessions=earlier.n, source=plan.source, replayed=earlier.mean, **asdict(forecast)
+        measure=plan.measure,
+        sessions=earlier.n,
+        source=plan.source,
+        replayed=earlier.mean,
+        block=sum(ratio) if plan.source == "sessions" else 1,
+        **asdict(forecast),
     )
 
 
@@ -82,9 +92,10 @@ def _replay(
     if plan.source == "clicks":
         raise UsageError("a trial by clicks on the control's list never graduates: there is nothing to plan")
     if plan.source == "sessions":
+        share = plan.planned[CONTROL] / sum(plan.planned.values())
         for session in read_sessions(log, since, until, idle=plan.idle):
             if session.queries:
-                yield describe_session(session, CONTROL if rng.random() < 0.5 else _TREATMENT, measures)
+                yield describe_session(session, CONTROL if rng.random() < share else _TREATMENT, measures)
         return
     runs = _group(log.shadow_runs(plan.feature, since, until))
     if plan.source == "judgments":

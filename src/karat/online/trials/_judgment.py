@@ -144,9 +144,12 @@ def _check(
         yield _condition("guardrails", detail, met=not few)
 
 
+_RECORD = "karat online record REPORT STORE --feature"
+
+
 def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
     if corpus is None:
-        return _condition("corpus", "no run on the golden set is recorded for the feature", met=False)
+        return _condition("corpus", f"no run on the golden set is recorded: {_RECORD} {plan.feature}", met=False)
     if corpus.delta is None:
         return _condition("corpus", f"{corpus.run} has no difference in {plan.on_golden_set}", met=False)
     met = corpus.delta > 0 and corpus.outcome == "pass"
@@ -236,7 +239,8 @@ def _read_out(plan: TrialPlan, seen: Observations) -> TrialReadOut | None:
     tally = seen.tally(plan.measure)
     if not tally.n:
         return None
-    shown = read_out(tally, rng=np.random.default_rng(tally.n), resamples=1_000)
+    pairs = plan.source != "sessions" or len(set(plan.planned.values())) == 1
+    shown = read_out(tally, rng=np.random.default_rng(tally.n), resamples=1_000, pairs=pairs)
     wald = None if plan.sigma is None else wald_sprt(tally, plan.sigma, plan.rule)
     return TrialReadOut(
         bootstrap_low=shown.low,

@@ -42,9 +42,11 @@ class TrialReadOut(Struct, frozen=True, kw_only=True):
     bootstrap_low: float | None
     bootstrap_high: float | None
     probability_better: float
-    wins: int
-    ties: int
-    losses: int
+    """That it wins more of the units that differ; where ``wins`` is null, that its mean is higher."""
+    wins: int | None
+    """Null, as ties and losses, if variants get unequal numbers of sessions: a difference is of one and several."""
+    ties: int | None
+    losses: int | None
     wald: float | None = None
     """The log-likelihood ratio of Wald's test; null unless the plan states a standard deviation."""
     wald_says: str | None = None
@@ -264,3 +266,5 @@ class TrialForecast(Struct, frozen=True, kw_only=True):
     ``interleaving`` would have taken them."""
     replayed: float | None = None
     """The mean difference of the earlier sessions, which is no part of the forecast; null from a file."""
+    block: int = 1
+    """How many sessions of both variants make a difference; ``half`` and the others count differences."""
