@@ -179,6 +179,7 @@ def test_pool_tells_which_of_two_runs_is_better(run: Run, folder: Path) -> None:
         "karat: DCG@10: it is not known yet which run is better; 1 of 4 pairs that tell them apart are judged\n" in err
     )
     assert "every judged pair is relevant" in err
+    assert "by the judged documents alone, run.txt is better by 0.5536; if the others are as good (67% relevant)" in err
     rows = [json.loads(line) for line in (folder / "next.jsonl").read_text().splitlines()]
     assert [(row["query"], row["document"], row["grade"]) for row in rows] == [
         ("q1", "wifi", None),
@@ -187,8 +188,10 @@ def test_pool_tells_which_of_two_runs_is_better(run: Run, folder: Path) -> None:
     counts = json.loads(
         run("pool", "--decide", "run.txt", "other.txt", "--golden", "set", "-o", "all.jsonl", "--json")[0]
     )
-    assert counts["better"] == "run.txt"
+    assert counts["better"] is None
+    assert counts["judged_difference"] == pytest.approx(-(1 - 1 / math.log2(3)) * 3 / 2)
     assert counts["difference"] == pytest.approx(-(1 - 1 / math.log2(3)) / 2)
+    assert (counts["share"], counts["highest_share"]) == (pytest.approx(2 / 3), 1.0)
     assert counts["confidence"] == 0.5
     assert (counts["judged"], counts["unjudged"], counts["lacking"], counts["written"]) == (1, 3, 0, 3)
     same, err = run("pool", "--decide", "run.txt", "run.txt", "--golden", "set")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.golden import PoolDecision, Pooled, RankedRuns
     from karat.schema import GoldenDecision
 
-_DEPTH, _MEASURE, _EVEN, _SURE = 20, "DCG@10", 0.5, 0.999
+_DEPTH, _MEASURE, _SURE, _SHOWN, _MOSTLY = 20, "DCG@10", 0.999, 0.00005, 0.8
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 
 
@@ -124,6 +124,9 @@ def _decide(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Ch
         better=None if decision.better is None else ranked.files[decision.better],
         difference=estimate.mean,
         sd=estimate.sd,
+        judged_difference=estimate.judged,
+        share=estimate.share,
+        highest_share=estimate.highest_share,
         confidence=estimate.confidence,
         judged=decision.judged,
         unjudged=len(decision.pairs),
@@ -138,18 +141,39 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
     """Yield what is known about which run is better, and what that assumes."""
     total = document.judged + document.unjudged + document.lacking
     judged = f"{document.judged:,} of {total:,} pairs that tell them apart are judged"
-    if document.better is None:
+    apart = _name_better(document, document.judged_difference)
+    if document.better is not None:
+        assumed = f" if up to {document.highest_share:.0%} of the others are relevant" if document.sd else ""
+        sure = f"{_percent(document)}{assumed}"
+        yield f"{document.measure}: by the judged documents, {apart}, confidence {sure}; {judged}"
+    elif document.difference == document.judged_difference == 0:
         yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
-    elif document.confidence <= _EVEN:  # the difference is then what was assumed of unjudged pairs
-        yield f"{document.measure}: it is not known yet which run is better; {judged}"
     else:
-        by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
-        sure = _percent(document)
-        yield f"{document.measure}: {document.better} is better by {by}, confidence {sure}; {judged}"
+        yield f"{document.measure}: it is not known yet which run is better; {judged}"
+        yield f"by the judged documents alone, {apart}; {_suppose(document)}"
     if document.lacking:
         yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
-    if decision.judged and decision.relevant == decision.judged:
-        yield "every judged pair is relevant, which tells nothing of the others: there is no confidence yet; judge on"
+    if document.better is None and decision.judged and decision.relevant >= _MOSTLY * decision.judged:
+        yield f"{_count_relevant(decision)} relevant, which tells nothing of the others; judge on"
+
+
+def _name_better(document: GoldenDecision, difference: float) -> str:
+    """Return which run a difference makes the better one, and by how much."""
+    if abs(difference) < _SHOWN:
+        return "the runs do not differ"
+    return f"{document.runs[difference > 0]} is better by {abs(difference):.4f}"
+
+
+def _suppose(document: GoldenDecision) -> str:
+    """Return what the difference is if unjudged documents are as good as the judged ones."""
+    likewise = f"if the others are as good ({document.share:.0%} relevant)"
+    return f"{likewise}, {_name_better(document, document.difference)} ± {document.sd:.4f}"
+
+
+def _count_relevant(decision: PoolDecision) -> str:
+    if decision.relevant == decision.judged:
+        return "every judged pair is"
+    return f"{decision.relevant:,} of {decision.judged:,} judged pairs are"
 
 
 def _percent(document: GoldenDecision) -> str:

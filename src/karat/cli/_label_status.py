@@ -13,6 +13,8 @@ from karat.cli._table import emit, escaped, render
 if TYPE_CHECKING:
     from karat.schema.labelling import LabelQueue, LabelStatus
 
+_EVEN = 0.5
+
 
 @click.command("status", short_help="Show how far queues are done, and their results so far.")
 @project_option
@@ -49,9 +51,15 @@ def _text(status: LabelStatus) -> str:
 def _describe(queue: LabelQueue) -> list[str]:
     lines = []
     if queue.decides is not None:
-        lines.append(f"  confidence that the run that looks better is better: {queue.decides.confidence:.1%}")
+        lines.append(f"  {_show_confidence(queue.decides.confidence)}")
     for person in queue.people:
         took = f", {person.seconds:g} s each" if person.seconds is not None else ""
         aside = f", {person.skipped:,} skipped, {person.cannot_tell:,} that they cannot tell"
         lines.append(f"  {escaped(person.who)}: {person.graded:,} graded{aside}{took}")
     return lines
+
+
+def _show_confidence(confidence: float) -> str:
+    if confidence <= _EVEN:
+        return "it is not known yet which run is better"
+    return f"confidence that the run that looks better is better: {confidence:.1%}"

@@ -13,7 +13,7 @@ from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
 
 if TYPE_CHECKING:
-    from karat.golden._deciding import PoolDecision, WeighedPool, decide_pool, estimate_runs, weigh_pool
+    from karat.golden._deciding import PoolDecision, WeighedPool, decide_pool, weigh_pool
     from karat.golden._diff import diff
     from karat.golden._documents import read_documents
     from karat.golden._merge import agreement, change_in_place, merge, merge_in_place
@@ -49,7 +49,6 @@ __all__ = [
     "diff",
     "digest_judged_documents",
     "digest_texts",
-    "estimate_runs",
     "fingerprint",
     "identify",
     "merge",
@@ -74,7 +73,7 @@ __all__ = [
 # Imported at first use: who reads a set mostly needs none of them.
 _HOME = {
     **dict.fromkeys(("Report", "ceiling", "check"), "lint"),
-    **dict.fromkeys(("PoolDecision", "WeighedPool", "decide_pool", "estimate_runs", "weigh_pool"), "_deciding"),
+    **dict.fromkeys(("PoolDecision", "WeighedPool", "decide_pool", "weigh_pool"), "_deciding"),
     "diff": "_diff",
     "read_documents": "_documents",
     **dict.fromkeys(("agreement", "change_in_place", "merge", "merge_in_place"), "_merge"),

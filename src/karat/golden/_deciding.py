@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from karat.measures import LinearMeasure, make_linear
 from karat.stats import DifferenceEstimate, estimate_difference
 
 Run = Mapping[str, Mapping[str, float]]
+_EVEN = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class PoolDecision:
 
     measure: Measure
     estimate: DifferenceEstimate
-    """The mean of the second run minus that of the first."""
+    """How the mean of the second run differs from that of the first."""
     pairs: tuple[Pooled, ...]
     """What nobody judged and the runs rank differently; the pairs that matter most first."""
     judged: int
@@ -35,8 +36,8 @@ class PoolDecision:
 
     @property
     def better(self) -> int | None:
-        """The place of the run that is better as far as is known, 0 or 1; None if nothing tells them apart."""
-        return None if self.estimate.mean == 0 else int(self.estimate.mean > 0)
+        """The place of the run that is better as far as is known, 0 or 1; None if it is not known."""
+        return None if self.estimate.confidence <= _EVEN else int(self.estimate.judged > 0)
 
 
 def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure = "DCG@10") -> PoolDecision:
@@ -45,8 +46,9 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     The measure is a sum over documents (DCG, nDCG, P, R or RBP, with what nDCG and R divide by taken from the judgments
     so far). A document's weight is what it would add to the difference of the two means if it had a gain of 1. What
     has the greatest weight, by its amount, is judged first; a document that both have at the same rank tells nothing.
-    Documents that nobody judged are expected to be as good as those that were; while only relevant ones are judged,
-    that is not known, and the confidence is 0.5.
+    Nobody knows how many of the unjudged documents are relevant: the confidence holds for any share of them, from none
+    to the upper limit of what was judged. It is 0.5 where that does not decide, and while hardly anything is known not
+    to be relevant.
 
     >>> decision = decide_pool(GoldenSet(), ({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 3, "c": 2, "d": 1}}), "P@2")
     >>> [pair.document for pair in decision.pairs], decision.estimate.confidence
@@ -60,7 +62,7 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     pairs = tuple(pair for pair in unjudged if not golden.documents or pair.document in golden.document_by_id)
     return PoolDecision(
         measure=pool.measure,
-        estimate=estimate_runs(pool.weights, pool.gains, pool.gain_of_grade[-1]),
+        estimate=estimate_difference(pool.weights, pool.gains, pool.gain_of_grade[-1]),
         pairs=pairs,
         judged=int(known.sum()),
         relevant=int((pool.gains[known] > 0).sum()),
@@ -101,17 +103,6 @@ def weigh_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure 
         gains=np.array([document.gain for document in documents]),
         gain_of_grade=tuple(linear.gains(np.arange(highest + 1)).tolist()),
     )
-
-
-def estimate_runs(weights: Floats, gains: Floats, highest: float) -> DifferenceEstimate:
-    """Return what is known about the difference of two runs. There is no confidence while only relevant pairs are
-    judged.
-
-    A set that lists what is relevant says nothing of the rest, which is not likely to be as good.
-    """
-    known = gains[~np.isnan(gains)]
-    estimate = estimate_difference(weights, gains, highest)
-    return replace(estimate, confidence=0.5) if len(known) < len(gains) and (known > 0).all() else estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

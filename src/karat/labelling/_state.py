@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from karat.golden import estimate_runs
 from karat.labelling._book import Book, Pair, decide_grade, is_disputed, list_grades, list_labels, settle
 from karat.labelling._queue import Queue
 from karat.schema.labelling import DecidedRuns, LabelLine
+from karat.stats import estimate_difference
 
 HELD = 600.0
 """Seconds for which a pair that somebody looks at is kept from others."""
@@ -189,7 +189,7 @@ class QueueState:
         if not head.gains:
             return None
         weights, gains = self.queue.known
-        estimate = estimate_runs(
+        estimate = estimate_difference(
             np.concatenate([self.queue.weights, weights]), np.concatenate([self.gains, gains]), head.gains[-1]
         )
         return DecidedRuns(

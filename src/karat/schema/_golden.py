@@ -158,14 +158,20 @@ class GoldenDecision(Struct, frozen=True, kw_only=True):
     measure: str
     runs: tuple[str, str]
     better: str | None
-    """The run that is probably better; null if nothing tells them apart."""
+    """The run that is probably better; null if that is not known."""
     difference: float
     """The mean of the second run minus that of the first, with unjudged documents as good as those that were judged."""
     sd: float
     """The standard deviation of the difference, because of what nobody judged."""
+    judged_difference: float
+    """The difference by the judged documents alone, as if none of the others were relevant."""
+    share: float
+    """The share of unjudged documents with a gain that ``difference`` assumes."""
+    highest_share: float
+    """The highest share that the confidence allows for."""
     confidence: float
-    """The probability that the better run is better on these queries; 0.5 if nothing tells them apart, and while only
-    relevant documents are judged."""
+    """The least probability that the better run is better on these queries, for any share of unjudged documents with a
+    gain from 0 to the highest; 0.5 if the better run is not known."""
     judged: int
     """How many pairs of query and document that the runs rank differently are judged."""
     unjudged: int

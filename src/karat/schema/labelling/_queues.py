@@ -13,7 +13,7 @@ class DecidedRuns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     measure: str
     confidence: float
-    """The probability that the run that looks better is better; 0.5 if nothing is known."""
+    """The least probability that the run that looks better by what is judged is better; 0.5 if it is not known."""
     difference: float
     sd: float
 
