@@ -18,7 +18,8 @@ def test_a_fall_names_its_rule_numbers_and_losers() -> None:
         "RR@10, at least 0.5: too low",
         "  current 0.7500",
         "RR@10, not worse by more than 0.5: dropped",
-        "  current 0.7500, baseline 0.8000, change -0.0500, p 0.02, 4 queries, about 90 would rule out a drop of 0.5",
+        "  current 0.7500, baseline 0.8000, change -0.0500, p 0.02, 4 queries, "
+        "about 90 would rule out a drop of 0.5 if the true one is 0.05",
         "  lost most (2 of 2):",
         "    q3  0.750 to 0.500  What of q3?",
         "    q4  0.750 to 0.500  What of q4?",

@@ -48,7 +48,15 @@ def test_a_number_of_queries_says_which_drop_it_is_for(render, numbers, aim) -> 
     """A drop beyond the tolerance is to be shown, a smaller one ruled out: two numbers that must not be mixed up."""
     check = make_check("non_inferior", "inconclusive", reason="unknown", **DROP | numbers)
     text = render(typed(make_document(outcome="inconclusive", checks=[check])))
-    assert f"about 120 queries would {aim}" in text or f"about 120 queries (to {aim} in RR@10)" in text
+    assert f"about 120 queries would {aim}" in text or f"about 120 queries (to {aim} in RR@10" in text
+
+
+def test_a_number_of_queries_says_what_it_assumes() -> None:
+    """A drop that is as large as observed, or none."""
+    for difference, assumed in ((-0.03, "the true one is 0.03"), (0.01, "there is none")):
+        check = make_check("non_inferior", "inconclusive", reason="unknown", **DROP | {"difference": difference})
+        text = render_text(typed(make_document(outcome="inconclusive", checks=[check])))
+        assert f"about 120 queries (to rule out a drop of 0.04 in RR@10 if {assumed})" in text
 
 
 @pytest.mark.parametrize("render", EVERY)

@@ -118,6 +118,24 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     assert weighed.needed == pytest.approx(6.18 * weighed.sd**2 / weighed.margin**2, rel=0.01)
 
 
+def test_a_drop_that_stays_is_planned_with() -> None:
+    """Of 46 queries 3 fall from 1 to 0.5: the mean by 1.5 / 46 = 0.0326, and 0.0174 are left of the tolerated 0.05.
+
+    The variance is (3 * 0.25 - 46 * 0.0326^2) / 45 = 0.01558, and 6.18 * 0.01558 / 0.0174^2 is 318. A drop of 0 would
+    need 40, which is less than there are.
+    """
+    result = evidence([1.0] * 46, [0.5] * 3 + [1.0] * 43, rng=rng())
+    assert not result.dropped
+    assert result.needed == pytest.approx(318, rel=0.01)
+
+
+@pytest.mark.parametrize(("n", "lost"), [(46, 3), (92, 6), (138, 9), (104, 9), (60, 1), (500, 40)])
+def test_more_queries_are_needed_than_there_are(n: int, lost: int) -> None:
+    """Whatever is lost: a number that is there already would have decided."""
+    result = evidence([1.0] * n, [0.5] * lost + [1.0] * (n - lost), rng=rng())
+    assert result.ruled_out or result.dropped or (result.needed or n + 1) > n
+
+
 def test_a_single_query_that_changed_is_inconclusive() -> None:
     """One query has no spread: there is no bound, and no number of queries."""
     (verdict,) = decide([([1.0], [0.0])], rng=rng())

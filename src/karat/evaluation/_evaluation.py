@@ -137,6 +137,17 @@ class Evaluation:
             return {}
         return self.texts.altered
 
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """The queries that have an answer, and were refused in some wording or repeat."""
+        refused = {trace.query for trace in select_detailed(self.traces) if trace.refused}
+        return frozenset(refused - self.unanswerable - self.unjudged)
+
+    @cached_property
+    def missed(self) -> frozenset[str]:
+        """The queries that failed, or found nothing relevant although the golden set has something."""
+        return frozenset((*self.failures, *(self.unfound - self.unjudged - self.unanswerable)))
+
     @property
     def has_queries(self) -> bool:
         """Whether it has the scores of single queries, which statistical tests need."""

@@ -7,7 +7,7 @@ from itertools import compress, count, repeat
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from karat.core import (
     GoldenSet,
@@ -62,6 +62,8 @@ def query_rows(
                     unjudged=query.id in candidate.unjudged or UNSET,
                     unanswerable=not query.answerable or UNSET,
                     false_answer=query.id in candidate.false_answers or UNSET,
+                    refused=query.id in candidate.refused or UNSET,
+                    was_failed=_was_failed(before, query.id),
                     ms=None if trace is None else trace.timings.get("total"),
                     hits=documents.hits,
                     left=documents.left,
@@ -69,6 +71,11 @@ def query_rows(
                 )
             )
     return tuple(rows)
+
+
+def _was_failed(before: Evaluation | None, query: str) -> bool | UnsetType:
+    """Return whether a baseline failed on a query; UNSET if it was not asked, or has means only."""
+    return query in before.missed if before is not None and query in before.query_set else UNSET
 
 
 def _find_first(traces: Sequence[Trace], queries: Set[str]) -> dict[str, Trace]:
@@ -105,6 +112,8 @@ def query_standings(
             now.get(id_, nothing),
             then.get(id_, nothing),
             unjudged=id_ in unjudged,
+            refused=id_ in candidate.refused,
+            was_failed=_was_failed(before, id_),
             had_hits=id_ in false and before is not None and bool(before.lists.get(id_)),
         )
         for id_ in [query.id for query in golden.queries]

@@ -27,7 +27,7 @@ from karat.projects._failure_causes import add_causes
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows, query_standings
 from karat.projects._segment_rows import segment_rows
-from karat.reports import OF_UNANSWERABLE, add_conclusions, add_failures, query_limits
+from karat.reports import OF_REFUSED, OF_UNANSWERABLE, add_conclusions, add_failures, query_limits
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
@@ -109,14 +109,16 @@ def report_document(
     )
     if not brief:
         return add_causes(add_conclusions(document), result)
-    failing, telling = _find_failing(document, result), (*query_limits(document), *OF_UNANSWERABLE)
+    failing, telling = _find_failing(document, result), (*query_limits(document), *OF_UNANSWERABLE, OF_REFUSED)
     return add_failures(document, query_standings(golden, candidate, before, failing, telling))
 
 
 def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
     """Return the queries that failed, or that the baseline failed."""
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
-    failing = {*candidate.failures, *candidate.unfound, *candidate.false_answers}
+    failing = {*candidate.failures, *candidate.unfound, *candidate.false_answers, *candidate.refused}
+    if before is not None:
+        failing.update(before.missed, (query for query, value in before.values(OF_REFUSED).items() if value))
     failing.update(check.query for check in document.checks if check.query)
     for name, limit in (query_limits(document) | dict.fromkeys(OF_UNANSWERABLE, 1.0)).items():
         for evaluation in filter(None, (candidate, before)):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from karat.reports._csv import disarm, render_csv
     from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
-    from karat.reports._failures import OF_UNANSWERABLE, QueryStanding, query_limits
+    from karat.reports._failures import OF_REFUSED, OF_UNANSWERABLE, QueryStanding, query_limits
     from karat.reports._gain import render_gain
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOUR",
+    "OF_REFUSED",
     "OF_UNANSWERABLE",
     "PLAIN",
     "RULES",
@@ -122,7 +123,7 @@ _HOME = {
     **dict.fromkeys(("disarm", "render_csv"), "_csv"),
     "render_gain": "_gain",
     **dict.fromkeys(("add_conclusions", "add_failures", "decision_schema", "read_document"), "_document"),
-    **dict.fromkeys(("OF_UNANSWERABLE", "QueryStanding", "query_limits"), "_failures"),
+    **dict.fromkeys(("OF_REFUSED", "OF_UNANSWERABLE", "QueryStanding", "query_limits"), "_failures"),
     **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
     **dict.fromkeys(("annotation", "render_github", "render_summary"), "_github"),
     "render_html": "_html",

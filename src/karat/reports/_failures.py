@@ -18,6 +18,8 @@ BELOW = 0.3
 CAUSES = "A cause is what the run alone shows; karat explain asks the system again, and finds more."
 OF_UNANSWERABLE = ("RightRefusal", "TrueEmpty")
 """The measures that tell whether a query without an answer failed: not if one of them is 1."""
+OF_REFUSED = "WrongRefusal"
+"""The measure that tells whether the baseline refused a query that has an answer: not if it is 0."""
 _ORDER = {"new": 0, "": 1, "old": 2}
 _TIE = 1e-9
 _NAMED = 20
@@ -40,6 +42,8 @@ class QueryStanding(NamedTuple):
     unjudged: bool | UnsetType = False
     had_hits: bool = False
     """Whether the baseline had hits for it."""
+    refused: bool | UnsetType = False
+    was_failed: bool | UnsetType = UNSET
 
 
 def query_limits(document: DecisionDocument) -> dict[str, float]:
@@ -52,8 +56,9 @@ def query_limits(document: DecisionDocument) -> dict[str, float]:
 def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | QueryStanding]) -> tuple[QueryFailure, ...]:
     """Return those of the queries of a run that failed, and why.
 
-    They got an error, found nothing relevant, got hits although they have no answer, missed a must-pass, or lie below
-    a limit. New failures come first, and those of which the baseline says nothing before the old ones.
+    They got an error, found nothing relevant, were refused although they have an answer, got hits although they have
+    none, missed a must-pass, or lie below a limit. New failures come first, and those of which the baseline says
+    nothing before the old ones.
     """
     limits = query_limits(document)
     missed: dict[str, list[str]] = {}
@@ -73,6 +78,8 @@ def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | Query
             reasons.append("nothing relevant was found")
         elif query.false_answer:
             reasons.append("it has no answer, and hits were returned")
+        elif query.refused:
+            reasons.append("it has an answer, and was refused")
         else:
             reasons += [
                 f"{name} {value:.2f} is below {limit:g}"
@@ -118,7 +125,7 @@ def describe_failures(document: DecisionDocument, show: Callable[[str], str]) ->
     line = f"{len(failures):,} of {document.run.queries:,} queries"
     if new or old:
         unknown = len(failures) - len(new) - old
-        rest = f", {unknown:,} unknown to the baseline" if unknown else ""
+        rest = f", {unknown:,} unknown" if unknown else ""
         line += f" ({len(new):,} new, {old:,} old{rest})"
     if new:
         line += f"; new: {_list(new, show)}"
@@ -153,21 +160,23 @@ def _list(queries: Sequence[str], show: Callable[[str], str], most: int = _NAMED
 def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
     """Return whether a query failed in the baseline, as far as its measures tell; UNSET if the baseline has none.
 
-    It was below a limit, or has no answer, and was neither refused nor without hits. Where no measure tells that, hits
-    in the baseline do.
+    It was below a limit, got an error, found nothing relevant, or has no answer, and was neither refused nor without
+    hits. Where no measure tells that, hits in the baseline do. Refusals are known by their measure alone.
     """
     refusals = [query.baseline[name] for name in OF_UNANSWERABLE if name in query.baseline]
     if refusals:
         return "new" if max(refusals) == 1 else "old"
-    if query.false_answer and _had_hits(query):
+    refusal = query.baseline.get(OF_REFUSED)
+    if query.was_failed is True or refusal or (query.false_answer and _had_hits(query)):
         return "old"
-    is_known = False
+    by_itself = query.unfound or query.false_answer or (query.refused and refusal is not None)
+    is_known = query.was_failed is False and bool(query.error or by_itself)
     for name, limit in limits.items():
         value = query.baseline.get(name)
         if value is not None:
             if value < limit:
                 return "old"
-            is_known = True
+            is_known = not query.refused or is_known
     return "new" if is_known else UNSET
 
 

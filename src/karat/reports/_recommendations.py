@@ -326,7 +326,7 @@ def _few(document: DecisionDocument) -> Iterator[Recommendation]:
             f"{', '.join(names)}: no drop is shown, and none ruled out, "
             f"by {count_things(document.run.queries, 'query', 'queries')}"
         ),
-        advice=f"about {most.needed:,} would {describe_aim(most)} in {most.metric}; until then look at those that lost",
+        advice=f"about {most.needed:,} would {describe_aim(most, most.metric)}; until then look at those that lost",
         queries=tuple(lost),
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from karat.reports._words import clean, count, describe_aim, name_check
+from karat.core import Measure, MeasureError
+from karat.reports._words import clean, describe_aim, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
 OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
@@ -20,6 +21,7 @@ _REMEDIES = {
 _TESTS = ("non_inferior", "significant_drop")
 _FLOORS = ("min", "max")
 _NAMED = 6
+_DEPTH = 10
 _TIE = 1e-9
 
 
@@ -162,14 +164,24 @@ def _describe_evidence(document: DecisionDocument, unsure: list[CheckRow]) -> st
     """Return how many queries would decide the tests, or what else might."""
     parts = ["more queries, or repeats"]
     if most := max((check for check in unsure if check.needed), key=lambda check: check.needed or 0, default=None):
-        parts = [f"about {most.needed:,} queries (to {describe_aim(most)} in {name_check(most)})"]
+        parts = [f"about {most.needed:,} queries (to {describe_aim(most, name_check(most))})"]
     lost = {mover.query for mover in document.movers}
     # A hit of an unanswerable query cannot be judged relevant, so judging it decides nothing.
     queries = [query for query in document.queries if query.id in lost and not query.unanswerable]
-    unjudged = sum(hit.grade is None for query in queries for hit in query.hits[:10])
-    if unjudged:
-        parts.append(f"judging {count(unjudged, 'hit')} of the queries that changed (karat golden pool)")
+    if any(hit.grade is None for query in queries for hit in query.hits[:_DEPTH]):
+        depth = max((_find_depth(check.metric) for check in unsure), default=0) or _DEPTH
+        listed = f"'karat golden pool RUN BASELINE --depth {depth}' lists"
+        parts.append(f"perhaps judgments of what both returned ({listed} what nobody has judged)")
     return ", or ".join(parts)
+
+
+def _find_depth(measure: str) -> int:
+    """Return the cut-off of a measure as whole ranks; 0 without one."""
+    try:
+        cutoff = Measure.parse(measure).cutoff
+    except MeasureError:  # of a package that is not installed here
+        return 0
+    return cutoff if isinstance(cutoff, int) else 0
 
 
 def describe_operations(document: DecisionDocument) -> str:

@@ -192,7 +192,7 @@ def describe_reason(check: CheckRow) -> str:
     >>> from karat.schema import CheckRow
     >>> describe_reason(CheckRow(kind="non_inferior", outcome="inconclusive", reason="neither shown nor ruled out",
     ...                          difference=-0.02, low=-0.07, limit=0.05, needed=1200))
-    'neither shown nor ruled out; about 1,200 queries would rule out a drop of 0.05'
+    'neither shown nor ruled out; about 1,200 queries would rule out a drop of 0.05 if the true one is 0.02'
     """
     return f"{clean(check.reason, 1000)}{describe_need(check)}"
 
@@ -204,15 +204,25 @@ def describe_need(check: CheckRow) -> str:
     )
 
 
-def describe_aim(check: CheckRow) -> str:
+def describe_aim(check: CheckRow, name: str = "") -> str:
     """Return what the needed queries would do: show a drop as large as the observed one, or rule out the tolerated one.
 
-    Which of the two it is, and for which drop, keeps the number apart from others in the same report.
+    Which of the two it is, for which drop, and on what assumption keeps the number apart from others in the same
+    report. ``name`` is what drops, if the sentence does not say it.
+
+    >>> from karat.schema import CheckRow
+    >>> describe_aim(CheckRow(metric="R@5", kind="non_inferior", outcome="inconclusive", reason="", difference=-0.02,
+    ...                       low=-0.07, limit=0.05), "R@5")
+    'rule out a drop of 0.05 in R@5 if the true one is 0.02'
     """
     if check.difference is None or check.limit is None:
-        return "decide"
+        return f"decide {name}".rstrip()
     move, worse = ("drop", -check.difference) if check.high is None else ("rise", check.difference)
-    return f"show a {move} of {worse:.3g}" if worse > check.limit else f"rule out a {move} of {check.limit:.3g}"
+    of = f" in {name}" if name else ""
+    if worse > check.limit:
+        return f"show a {move} of {worse:.3g}{of}"
+    true = f"the true one is {worse:.3g}" if worse > 0 else "there is none"
+    return f"rule out a {move} of {check.limit:.3g}{of} if {true}"
 
 
 def name_other_system(changes: Sequence[SystemChange]) -> tuple[str, str] | None:

@@ -198,7 +198,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     ] = None
     needed: Annotated[
         Count | None,
-        Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),
+        Meta(
+            description="How many queries would show the observed drop, or rule out the tolerated one if the true one "
+            "is the observed one."
+        ),
     ] = None
 
     def __post_init__(self) -> None:

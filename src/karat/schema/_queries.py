@@ -65,6 +65,19 @@ class QueryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     false_answer: (
         Annotated[bool, Meta(description="Whether it is unanswerable, and got hits, and no refusal.")] | UnsetType
     ) = UNSET
+    refused: (
+        Annotated[bool, Meta(description="Whether it has an answer, and was refused in some wording or repeat.")]
+        | UnsetType
+    ) = UNSET
+    was_failed: (
+        Annotated[
+            bool,
+            Meta(
+                description="Whether the baseline got an error, or found nothing relevant; absent if it was not asked."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     ms: Score
     hits: tuple[HitRow, ...]
     left: Annotated[tuple[LeftRow, ...], Meta(description="Documents of the baseline that are no longer found.")] = ()

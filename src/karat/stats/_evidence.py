@@ -24,6 +24,8 @@ Scale = Literal["mean", "geometric"]
 _FLIPS_BELOW_ALPHA = 20
 """Among all sign flips, how many may be as extreme as the data at a p of alpha: with fewer, p would be coarse."""
 _MOST_FLIPS = 999_999
+_MOST_SPREAD = 400
+"""Standard deviations per effect beyond which no realistic number of queries, some 1,000,000, is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,15 +217,16 @@ class Evidence:
     def needed(self) -> int | None:
         """The number of queries with this spread that would decide in 80 % of the cases.
 
-        It rules out a drop beyond the margin if there is none, about 6.18 sd^2 / margin^2 for alpha = 0.05; or, where
-        the mean fell by more than the margin, it shows a drop of that size. None without a spread or a margin, where no
-        realistic number is enough, or where it is no more than there are.
+        It rules out a drop beyond the margin if the true drop is the observed one, or there is none: about
+        6.18 sd^2 / (margin - drop)^2 for alpha = 0.05. Where the mean fell by more than the margin, it shows a drop of
+        that size. None without a spread or a margin, where no realistic number is enough, or where it is no more than
+        there are.
         """
-        effect = -self.shift if self.dropped else self.tolerance
-        if not self.sd or self.sd > 100_000 * effect:
+        effect = -self.shift if self.dropped else self.tolerance + min(self.shift, 0.0)
+        if not self.sd or self.sd > _MOST_SPREAD * effect:
             return None
         queries = sample_size(effect, self.sd, alpha=self.rule.alpha, sides=1)
-        return queries if queries > self.n or not self.dropped else None
+        return queries if queries > self.n else None
 
 
 def evidence(
