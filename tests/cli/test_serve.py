@@ -10,11 +10,13 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from cli.gate_project import make_project
+from karat.server import Tokens
 
 VERB = "serve"
 Run = Callable[..., tuple[str, str]]
@@ -37,6 +39,30 @@ def test_it_serves_until_interrupted(tmp_path: Path, number: int) -> None:
         _, errors = process.communicate(timeout=600)
         events.close()
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.slow(5)
+def test_a_server_for_other_machines_says_which_name_it_lacks(tmp_path: Path) -> None:
+    """At every address it answers to this machine, and to others under the names that it was given."""
+    make_project(tmp_path)
+    token = Tokens(tmp_path).add("Ada", "viewer")
+    command = [sys.executable, "-m", "karat", "serve", str(tmp_path), "--host", "0.0.0.0", "--port", "0", "--json"]
+    for options, name, code in (([], "192.0.2.7", 421), (["--allow-host", "192.0.2.7"], "192.0.2.7", 200)):
+        whole = [*command, "--behind-tls-proxy", *options]
+        with subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            start = json.loads(process.stdout.readline())
+            host, port = start["address"].removeprefix("http://").rstrip("/").split(":")
+            for asked, expected in ((f"localhost:{port}", 200), (f"{name}:{port}", code)):
+                headers = {"authorization": f"Bearer {token}", "host": asked}
+                connection = HTTPConnection("127.0.0.1", int(port), timeout=600)
+                connection.request("GET", "/index.json", headers=headers)
+                assert connection.getresponse().status == expected
+                connection.close()
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=600)
+        says_so = "--allow-host NAME" in start["note"]
+        assert (host, says_so) == ((name, False) if options else ("localhost", True))
 
 
 def test_a_port_in_use_is_one_message(run: Run, tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ def pages(
 
     def start(server: ServerStart) -> None:
         emit(to_json(server) if as_json else f"serving {escaped(server.project)} at {server.address}")
+        if server.note and not as_json:
+            tell(f"karat: {server.note}")
         if open_:
             import webbrowser
 

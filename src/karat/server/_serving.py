@@ -19,6 +19,8 @@ from karat.store import is_address, parse_address
 
 PORT = 8321
 _BACKLOG = 128
+_EVERY = ("0.0.0.0", "::")  # noqa: S104 (only for those who ask for it, with tokens and TLS)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CONNECTIONS = 512  # at once: above, requests are answered with 503
 
 
@@ -68,9 +70,12 @@ def serve(
             needs_token=needs_token or behind_proxy or not is_loopback(host),
             is_secure=is_secure,
         )
-        shown = f"[{host}]" if ":" in host else host
-        address = f"{'https' if certificate else 'http'}://{shown}:{bound}/"
-        _run(place, gate, listener, address, certificate, key, store, on_start)
+        named = host if host not in _EVERY else names[0] if names else "localhost"
+        shown = f"[{named}]" if ":" in named and named not in names else named
+        port_shown = "" if shown.rpartition(":")[2].isdigit() else f":{bound}"
+        address = f"{'https' if certificate else 'http'}://{shown}{port_shown}/"
+        start = ServerStart(address=address, project=str(place), process=os.getpid(), note=_ask_for_names(host, names))
+        _run(place, gate, listener, start, certificate, key, store, on_start)
 
 
 def require_project(folder: str | Path) -> Path:
@@ -95,11 +100,20 @@ def _require_safety(host: str, tokens: Any, *, is_secure: bool) -> None:
         )
 
 
+def _ask_for_names(host: str, names: Sequence[str]) -> str:
+    """Return that the server has to know by which names others reach it, if it listens at every address."""
+    if host not in _EVERY or names:
+        return ""
+    return (
+        "other machines are refused until the server knows the name or address that people type: add --allow-host NAME"
+    )
+
+
 def _list_hosts(host: str, port: int, names: Sequence[str], *, is_proxied: bool, is_secure: bool) -> list[str]:
     """Return what the header Host may be."""
     own = {host, *names}
-    if host in ("127.0.0.1", "localhost", "::1"):
-        own |= {"127.0.0.1", "localhost", "::1"}
+    if host in (*_EVERY, *_LOOPBACK):
+        own |= {*_LOOPBACK}
     shown = [f"[{name}]" if ":" in name and not name.startswith("[") and name.count(":") > 1 else name for name in own]
     hosts = [f"{name}:{port}" for name in shown]
     if is_proxied or port == (443 if is_secure else 80):
@@ -128,7 +142,7 @@ def _run(
     place: Path,
     gate: Any,
     listener: socket.socket,
-    address: str,
+    start: ServerStart,
     certificate: str | None,
     key: str | None,
     store: str,
@@ -151,7 +165,7 @@ def _run(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                on_start(ServerStart(address=address, project=str(place), process=os.getpid()))
+                on_start(start)
 
     try:
         config = uvicorn.Config(
@@ -173,7 +187,7 @@ def _run(
         with _quiet_signals():
             server.run(sockets=[listener])
     except OSError as error:  # as of a certificate that is none
-        raise InputError(f"cannot be used: {error.strerror or error}", source=certificate or address) from None
+        raise InputError(f"cannot be used: {error.strerror or error}", source=certificate or start.address) from None
 
 
 @contextmanager

@@ -16,6 +16,8 @@ class ServerStart(Struct, frozen=True, kw_only=True):
     project: str
     process: int
     """The id of the process."""
+    note: str = ""
+    """What to do before others can reach it; empty if nothing is missing."""
 
 
 class TokenLine(Struct, frozen=True, kw_only=True):
