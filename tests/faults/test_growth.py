@@ -41,7 +41,6 @@ from karat.golden.formats._sgml import blank_comments, find_elements, remove_ele
 from karat.golden.formats._topics import read_topics
 from karat.golden.formats._trec import _find_markup, _read_records
 from karat.golden.lint import check
-from karat.labelling._asking import find_quote
 from karat.labelling._book import Book
 from karat.labelling._proposal import apply_changes
 from karat.labelling._queue import Queue
@@ -49,6 +48,7 @@ from karat.mcp._calls import _read
 from karat.runs._tracefile import _Wordings
 from karat.schema.labelling import ProposalChange, QueueHead, QueueRow
 from karat.start import _install
+from karat.text import find_quote
 
 SECONDS = 5.0
 LONG = 100_000

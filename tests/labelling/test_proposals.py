@@ -9,6 +9,7 @@ import pytest
 
 from karat import golden
 from karat.core import GoldenSet, InputError, KaratError, Query, Span, Target, UsageError
+from karat.golden.lint import check
 from karat.labelling import (
     QueuePlan,
     accept_proposal,
@@ -24,6 +25,7 @@ from karat.labelling import (
     show_proposal,
 )
 from karat.schema.labelling import ProposalChange
+from karat.text import canonical
 from labelling.rooms import ana_says, bo_says, label_all, make_desk, make_project, say
 
 
@@ -285,3 +287,73 @@ def test_a_set_in_another_format_can_be_labelled_and_not_changed(tmp_path):
     with pytest.raises(UsageError, match="own format"):
         accept_proposal(desk, "1", by="ada", reason="x")
     assert show_proposal(desk, "1").state == "open"
+
+
+def _edit(desk, before="", *, words=""):
+    """Put a text before those of a document, or other words into it."""
+    path = desk.config.golden / "documents.jsonl"
+    rows = [json.loads(row) for row in path.read_text().splitlines()]
+    for row in rows:
+        if row["id"] == "d2":
+            row["text"] = before + row["text"].replace("It closes late.", words or "It closes late.")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _find_words(desk, target):
+    text = canonical(desk.golden.document_by_id["d2"].text).encode()
+    return text[target.span.start : target.span.end].decode()
+
+
+def test_the_words_of_a_label_are_found_again_in_an_edited_document(tmp_path):
+    desk = make_desk(tmp_path / "p", overlap=0)
+    say(desk, "ana", "q1", "d2", 2, quote="It closes late.")
+    _edit(desk, "# News\n\nThe roof was mended.\n\n")
+    proposal = propose_labels(desk, "first", by="ana")
+    spans = [change.judgment for change in proposal.changes if "span" in change.judgment]
+    assert [row["quote"] for row in spans] == ["It closes late."]
+    accept_proposal(desk, proposal.head.name, by="ada", reason="read")
+    (own,) = [own for own in desk.golden.judgments if own.target.span is not None]
+    assert (own.quote, _find_words(desk, own.target)) == ("It closes late.", "It closes late.")
+    assert "span-moved" not in {finding.rule for finding in check(desk.golden).errors}
+    _edit(desk, "More news.\n\n")
+    (finding,) = [finding for finding in check(desk.golden).errors if finding.rule == "span-moved"]
+    moved = own.target.span
+    assert finding.where == (f"q1 d2@{moved.start}-{moved.end}: now {moved.start + 12} to {moved.end + 12}",)
+
+
+def test_words_that_are_gone_are_not_proposed(tmp_path):
+    desk = make_desk(tmp_path / "p", overlap=0)
+    say(desk, "ana", "q1", "d2", 2, quote="It closes late.")
+    say(desk, "ana", "q1", "d3", 2)
+    _edit(desk, words="It never closes.")
+    proposal = propose_labels(desk, "first", by="ana")
+    assert [change.judgment["document"] for change in proposal.changes] == ["d3"]
+    assert proposal.head.left_out == {
+        "the document was edited, and the words that somebody selected are not there any more": 1
+    }
+
+
+def test_a_proposal_whose_words_moved_is_not_accepted(tmp_path):
+    desk = make_desk(tmp_path / "p", overlap=0)
+    say(desk, "ana", "q1", "d2", 2, quote="It closes late.")
+    proposal = propose_labels(desk, "first", by="ana")
+    _edit(desk, "News. ")
+    assert "the document was edited" in show_proposal(desk, proposal.head.name).problem
+    with pytest.raises(InputError, match="does not have the words 'It closes late"):
+        accept_proposal(desk, proposal.head.name, by="ada", reason="read")
+    again = propose_labels(desk, "first", by="ana")
+    accept_proposal(desk, again.head.name, by="ada", reason="read")
+
+
+def test_a_label_without_words_is_as_before(tmp_path):
+    """As an earlier version of karat wrote it, and as judgments by hand are: the bytes count."""
+    desk = make_desk(tmp_path / "p", overlap=0)
+    say(desk, "ana", "q1", "d2", 2, quote="It closes late.")
+    path = desk.folder / "people" / "ana.jsonl"
+    path.write_text(path.read_text().replace(',"quote":"It closes late."', ""))
+    _edit(desk, "News. ")
+    proposal = propose_labels(desk, "first", by="ana")
+    accept_proposal(desk, proposal.head.name, by="ada", reason="read")
+    (own,) = [own for own in desk.golden.judgments if own.target.span is not None]
+    assert own.quote == ""
+    assert "span-moved" not in {finding.rule for finding in check(desk.golden).errors}

@@ -67,6 +67,8 @@ class Judgment:
     date: str = ""
     channels: tuple[str, ...] = ()
     """The retrieval channels that found the document for judging."""
+    quote: str = ""
+    """The words of a span when it was judged, by which it is seen that the document was edited."""
 
 
 class _JudgmentDraft:
@@ -91,6 +93,7 @@ def make_judgment(
     draft.confidence = None
     draft.date = date
     draft.channels = ()
+    draft.quote = ""
     draft.__class__ = Judgment
     judgment: Judgment = draft
     return judgment

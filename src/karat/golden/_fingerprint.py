@@ -173,7 +173,7 @@ def _encode_judgments(judgments: Iterable[Judgment]) -> Iterator[str]:
             target = targets[id(judgment.target)] = _encode(plain(judgment.target))
         if judgment.query is not last:  # those of one query mostly stand together
             last, query = judgment.query, quote(judgment.query)
-        odd = judgment.confidence is not None or judgment.channels or type(judgment.grade) is not int
+        odd = judgment.confidence is not None or judgment.channels or judgment.quote or type(judgment.grade) is not int
         if odd or not (judgment.query and judgment.target.document and judgment.source):
             yield _encode(plain(judgment))
             continue

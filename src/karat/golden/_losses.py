@@ -11,7 +11,7 @@ from karat.core import GoldenSet, Target
 
 _SCALE = ("grades", "relevant", "normaliser")
 _HEAD = ("version", "description", "created", "classes", "gate")
-_EVIDENCE = ("source", "annotator", "confidence", "date", "channels")
+_EVIDENCE = ("source", "annotator", "confidence", "date", "channels", "quote")
 _EMPTY: tuple[Any, ...] = ("", None, (), {})
 
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
         LONGEST_NOTE,
         Answer,
         find_last,
-        find_quote,
         next_task,
         save_label,
         show_task,
@@ -47,7 +46,6 @@ __all__ = [
     "check_namesake",
     "describe_proposal",
     "find_last",
-    "find_quote",
     "list_people",
     "list_proposals",
     "make_queue",
@@ -73,7 +71,7 @@ __all__ = [
 _HOME = {
     "measure_labels": "_agreement",
     **dict.fromkeys(
-        ("LONGEST_NOTE", "Answer", "find_last", "find_quote", "next_task", "save_label", "show_task", "undo_label"),
+        ("LONGEST_NOTE", "Answer", "find_last", "next_task", "save_label", "show_task", "undo_label"),
         "_asking",
     ),
     **dict.fromkeys(("Desk", "Guidelines", "list_people", "open_desk"), "_desk"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from karat.labelling._desk import Desk
 from karat.labelling._journal import check_name, fold_name
 from karat.labelling._state import QueueState
 from karat.schema.labelling import LabelLine, LabelSaved, LabelTask, OtherLabel
-from karat.text import canonical
+from karat.text import canonical, find_quote
 
 WHY = {
     "pool": "a system returned it",
@@ -153,6 +152,7 @@ def save_label(desk: Desk, queue: str, who: str, answer: Answer) -> LabelSaved:
     with desk.lock:
         _require_pair(state, pair)
         _check_answer(desk.golden, answer)
+        span = _find_span(desk, answer)
         line = LabelLine(
             key=answer.key or secrets.token_hex(12),
             at=_now(),
@@ -160,7 +160,8 @@ def save_label(desk: Desk, queue: str, who: str, answer: Answer) -> LabelSaved:
             query=answer.query,
             document=answer.document,
             grade=answer.grade,
-            span=_find_span(desk, answer),
+            span=span,
+            quote=read_words(desk.golden, answer.document, span),
             note=answer.note.strip(),
             seconds=_read_time(answer.seconds),
             queue=queue,
@@ -252,25 +253,11 @@ def _find_span(desk: Desk, answer: Answer) -> tuple[int, int] | None:
     return start, end
 
 
-def find_quote(text: str, quote: str) -> tuple[int, int]:
-    r"""Return the bytes of a canonical text at which some words stand first; line breaks and blanks count the same.
-
-    >>> find_quote("Free for\n\nguests.\n", "for guests")
-    (5, 16)
-    """
-    words, squeezed = " ".join(canonical(quote).split()), " ".join(text.split())
-    first = squeezed.find(words)
-    if first < 0:
-        raise UsageError(f"the document does not have the words {shorten(words)}; copy them from it")
-    # A pattern with all words would be tried at each place, for as long as it fits there.
-    begins = [match.start() for match in re.finditer(r"\S+", text)]
-
-    def locate(place: int) -> int:
-        """Return where a character of the squeezed text stands in the text."""
-        return begins[squeezed.count(" ", 0, place)] + place - (squeezed.rfind(" ", 0, place) + 1)
-
-    start, end = locate(first), locate(first + len(words) - 1) + 1
-    return len(text[:start].encode()), len(text[:end].encode())
+def read_words(golden: GoldenSet, document: str, span: tuple[int, int] | None) -> str:
+    """Return the words of a span of a document, which tell later whether it was edited; nothing without a span."""
+    if span is None or document not in golden.document_by_id:
+        return ""
+    return canonical(golden.document_by_id[document].text).encode()[slice(*span)].decode(errors="ignore")
 
 
 def _read_time(seconds: float | None) -> float | None:

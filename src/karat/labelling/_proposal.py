@@ -11,7 +11,18 @@ from typing import Any
 
 import msgspec
 
-from karat.core import GoldenSet, InputError, KaratError, Query, Target, UsageError, is_blank, shorten
+from karat.core import (
+    NORMALISER,
+    GoldenSet,
+    InputError,
+    Judgment,
+    KaratError,
+    Query,
+    Target,
+    UsageError,
+    is_blank,
+    shorten,
+)
 from karat.files import Reading, Row, append_file, lock_folder, read_bytes, write_file
 from karat.golden import change_in_place, diff
 from karat.golden.formats import read_judgment, read_query
@@ -25,7 +36,7 @@ from karat.schema.labelling import (
     ProposalHead,
     ProposalSummary,
 )
-from karat.text import folded, resolver
+from karat.text import canonical, folded, has_quote, resolver
 
 VERSION = 1
 _NAME = re.compile(r"\d{4,9}")
@@ -265,6 +276,9 @@ class _Draft:
             whole = self._place(Target(document=document.id))
             if span is None or whole is None or not 0 <= span.start < span.end <= whole.end:
                 raise row.error(f"document {shorten(document.id)} has no {shorten(str(judgment.target))}")
+            if not _is_there(golden, judgment):
+                words, place = shorten(judgment.quote), shorten(str(judgment.target))
+                raise row.error(f"{place} does not have the words {words}: the document was edited; propose it again")
         self.judgments[judgment.query, judgment.target, judgment.source, judgment.annotator] = judgment
 
     def _add_query(self, row: Row) -> None:
@@ -300,6 +314,14 @@ class _Draft:
         if is_blank(change.wording):
             raise InputError(f"{where}: the new text of {shorten(change.of)} has no words")
         self.queries[query.id] = replace(query, text=change.wording)
+
+
+def _is_there(golden: GoldenSet, judgment: Judgment) -> bool:
+    """Return whether the words of a judged span stand where the judgment says; one without words is not looked at."""
+    span, document = judgment.target.span, golden.document_by_id.get(judgment.target.document)
+    if span is None or document is None or not judgment.quote or golden.normaliser != NORMALISER:
+        return True
+    return has_quote(canonical(document.text), span, judgment.quote)
 
 
 def _check_reason(reason: str) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from karat.core import GoldenSet, Judgment, Source, Span, Target, UsageError, did_you_mean, shorten
+from karat.core import NORMALISER, GoldenSet, Judgment, Source, Span, Target, UsageError, did_you_mean, shorten
 from karat.golden.formats import encode_judgment
+from karat.labelling._asking import read_words
 from karat.labelling._book import Pair, Votes, is_disputed, list_labels, settle
 from karat.labelling._desk import Desk
 from karat.labelling._proposal import Proposal, propose
 from karat.schema.labelling import LabelLine, ProposalChange
-from karat.text import folded
+from karat.text import canonical, find_quote_again, folded
 
 DISPUTED, UNFINISHED = "people disagree, and nobody has settled it", "it has fewer labels than it needs"
+MOVED = "the document was edited, and the words that somebody selected are not there any more"
 UNKNOWN_QUERY, UNKNOWN_DOCUMENT = "the set does not have the query", "the set does not have the document"
 
 
@@ -45,7 +48,7 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
             if refusal:
                 left_out[refusal] += bool(list_labels(votes))
                 continue
-            own = [row for row in _judge(pair, votes) if known.get(_key(row)) != row.grade]
+            own = [row for row in _judge(golden, pair, votes) if known.get(_key(row)) != row.grade]
             if own and pair[0] not in golden.query_by_id:
                 queries.setdefault(pair[0], ProposalChange(query=fresh[pair[0]]))
             judgments += [ProposalChange(judgment=encode_judgment(row)) for row in own]
@@ -78,7 +81,14 @@ def propose_grade(
     if span is not None and grade <= 0:
         raise UsageError("words that answer have a grade above 0; without them the document gets the grade")
     target = Target(document=document, span=None if span is None else Span(*span))
-    judgment = Judgment(query=query, target=target, grade=grade, annotator=by, date=f"{datetime.now(tz=UTC):%Y-%m-%d}")
+    judgment = Judgment(
+        query=query,
+        target=target,
+        grade=grade,
+        annotator=by,
+        date=f"{datetime.now(tz=UTC):%Y-%m-%d}",
+        quote=read_words(desk.golden, document, span),
+    )
     return propose(desk, [ProposalChange(judgment=encode_judgment(judgment))], by=by, reason=reason)
 
 
@@ -105,27 +115,43 @@ def _refuse(golden: GoldenSet, pair: Pair, votes: Votes, fresh: dict[str, dict[s
         return UNFINISHED
     if pair[0] not in golden.query_by_id and pair[0] not in fresh:
         return UNKNOWN_QUERY
-    return UNKNOWN_DOCUMENT if golden.documents and pair[1] not in golden.document_by_id else ""
+    if golden.documents and pair[1] not in golden.document_by_id:
+        return UNKNOWN_DOCUMENT
+    spans = [line for line in votes.values() if line.span is not None and line.grade]
+    return MOVED if any(_find_place(golden, pair[1], line) is None for line in spans) else ""
 
 
-def _judge(pair: Pair, votes: Votes) -> Iterator[Judgment]:
+def _find_place(golden: GoldenSet, document: str, line: LabelLine) -> Span | None:
+    """Return where the words of a label's span stand now; None if nobody can tell.
+
+    A label of an earlier version has no words, and is taken as it is.
+    """
+    if line.span is None:
+        return None
+    known = golden.document_by_id.get(document)
+    if not line.quote or known is None or golden.normaliser != NORMALISER:
+        return Span(*line.span)
+    return find_quote_again(canonical(known.text), Span(*line.span), line.quote)
+
+
+def _judge(golden: GoldenSet, pair: Pair, votes: Votes) -> Iterator[Judgment]:
     """Yield the judgments that the labels of a pair are, those of each person in order."""
     for who, line in sorted(list_labels(votes).items()):
-        yield from _make(pair, who, line, "manual")
+        yield from _make(golden, pair, who, line, "manual")
     if (settled := settle(votes)) is not None:
-        yield from _make(pair, settled[0], settled[1], "validated")
+        yield from _make(golden, pair, settled[0], settled[1], "validated")
 
 
-def _make(pair: Pair, who: str, line: LabelLine, source: Source) -> Iterator[Judgment]:
+def _make(golden: GoldenSet, pair: Pair, who: str, line: LabelLine, source: Source) -> Iterator[Judgment]:
     if line.grade is None:
         return
-    targets = [Target(document=pair[1])]
-    if line.span is not None and line.grade > 0:
-        targets.append(Target(document=pair[1], span=Span(*line.span)))
-    for target in targets:
-        yield Judgment(
-            query=pair[0], target=target, grade=line.grade, source=source, annotator=who, date=line.at[:10]
-        )  # fmt: skip
+    whole = Judgment(
+        query=pair[0], target=Target(document=pair[1]), grade=line.grade, source=source, annotator=who,
+        date=line.at[:10],
+    )  # fmt: skip
+    yield whole
+    if line.grade > 0 and (span := _find_place(golden, pair[1], line)) is not None:
+        yield replace(whole, target=Target(document=pair[1], span=span), quote=line.quote)
 
 
 def _key(judgment: Judgment) -> tuple[str, Target, Source, str]:

@@ -15,7 +15,6 @@ from karat.labelling import (
     Desk,
     accept_proposal,
     describe_proposal,
-    find_quote,
     list_proposals,
     measure_status,
     propose_grade,
@@ -32,7 +31,7 @@ from karat.pages._tables import Table
 from karat.schema import GoldenFinding
 from karat.schema.labelling import LabelProposal
 from karat.schema.pages import GoldenPage, GoldenQueryLine, GoldenQueryPage, JudgedTarget, ProposalsPage
-from karat.text import canonical
+from karat.text import canonical, find_quote
 
 GOLDEN_QUERY, PROPOSAL = "/golden/{query:path}", "/proposals/{proposal}"
 Reason = Annotated[str, Meta(max_length=2000)]

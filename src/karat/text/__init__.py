@@ -23,6 +23,7 @@ from karat.text._words import (
 
 if TYPE_CHECKING:
     from karat.text._prose import Paragraph, prose
+    from karat.text._quotes import find_quote, find_quote_again, has_quote
 
 __all__ = [
     "NEGATIONS",
@@ -34,7 +35,10 @@ __all__ = [
     "canonical",
     "content",
     "distance",
+    "find_quote",
+    "find_quote_again",
     "folded",
+    "has_quote",
     "is_unspaced",
     "letters",
     "line_places",
@@ -52,6 +56,10 @@ __all__ = [
     "words",
 ]
 
-# Imported at first use: only those who make queries from documents need it, and its patterns take time to compile.
+# Imported at first use: only those who make queries from documents, or judge spans, need them, and patterns take time.
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package
-    __getattr__ = open_lazily(__name__, dict.fromkeys(("Paragraph", "prose"), "_prose"))
+    __getattr__ = open_lazily(
+        __name__,
+        dict.fromkeys(("Paragraph", "prose"), "_prose")
+        | dict.fromkeys(("find_quote", "find_quote_again", "has_quote"), "_quotes"),
+    )

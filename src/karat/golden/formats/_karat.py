@@ -238,6 +238,7 @@ def _read_any_judgment(row: Row) -> Judgment:
         confidence=confidence,
         date=row.text("date", default=""),
         channels=row.texts("channels"),
+        quote=row.text("quote", default=""),
     )
 
 
@@ -324,6 +325,7 @@ def encode_judgment(judgment: Judgment) -> dict[str, Any]:
         "confidence": judgment.confidence,
         "date": judgment.date,
         "channels": judgment.channels,
+        "quote": judgment.quote,
     }
     return _without_empty(record)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._rule import Finding, Subject, flag, rule
-from karat.text import Outline, canonical, outline
+from karat.text import Outline, canonical, find_quote_again, has_quote, outline
 
 
 @rule("span-outside-text", "error", voids=True)
@@ -44,6 +44,33 @@ def _misfit(span: Span, text: bytes) -> str:
     # In UTF-8, a byte 10xxxxxx continues a character.
     ends = (text[at] for at in (span.start, span.end) if at < len(text))
     return "that split a character" if any(byte & 0xC0 == 0x80 for byte in ends) else ""
+
+
+@rule("span-moved", "error", voids=True)
+def span_moved(subject: Subject) -> Iterator[Finding]:
+    """A judged span does not have the words that were judged.
+
+    Why: the document was edited, and the bytes of the span belong to other words, so that a system gets its grade for
+        what nobody judged. Seen only where the judgment has the words (`quote`), as those of `karat label` do.
+    Example: bytes 25 to 55 were "Children may swim until 18:00.", and two sentences were put before them.
+    Fix: set `span` to where the words stand now, which the finding says; if they are gone, judge the document again.
+    """
+    if subject.golden.normaliser != NORMALISER:
+        return
+    texts: dict[str, str] = {}
+    moved: dict[str, None] = {}
+    held = subject.golden.held_judgments
+    for own in held if isinstance(held, tuple) else ():  # those in columns have no words
+        document, span = subject.golden.document_by_id.get(own.target.document), own.target.span
+        if not own.quote or span is None or document is None:
+            continue
+        text = texts.setdefault(document.id, canonical(document.text))
+        if not has_quote(text, span, own.quote):
+            now = find_quote_again(text, span, own.quote)
+            said = f"now {now.start} to {now.end}" if now else "the words are gone, or stand there twice"
+            moved[f"{own.query} {own.target}: {said}"] = None
+    if moved:
+        yield flag("span-moved", f"{counted(len(moved), 'judged span')} with other words than were judged", [*moved])
 
 
 @rule("unknown-part", "error", voids=True)

@@ -34,6 +34,8 @@ class LabelLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     grade: Count | None = None
     span: Bytes | None = None
     """The bytes of the document's canonical text that the grade is about; null for the whole document."""
+    quote: str = ""
+    """The words of the span when it was chosen; empty in a file of an earlier version."""
     note: str = ""
     seconds: float | None = None
     """How long the person took."""
