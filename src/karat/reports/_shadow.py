@@ -36,8 +36,12 @@ def describe_shadow(report: ShadowReport) -> str:
     if not report.runs:
         return "There are no shadow runs."
     runs, units = count(report.runs, "run"), count(report.units, "session or query", "sessions or queries")
-    same = report.classes[0]
-    return f"{runs} of {units}, {report.first} to {report.last}; {_percent(same.share)} have identical lists."
+    same, left = report.classes[0], report.classes[-1]
+    compared = report.runs - left.count
+    alike = f"of {compared:,} compared, {_percent(same.count / compared)} have identical lists" if compared else ""
+    rest = f"{_percent(left.share)} are not compared" if left.count else ""
+    ends = "; ".join(filter(None, (alike, rest)))
+    return f"{runs} of {units}, {report.first} to {report.last}; {ends}."
 
 
 def list_shadow_facts(report: ShadowReport) -> Iterator[tuple[str, str]]:

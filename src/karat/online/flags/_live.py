@@ -12,11 +12,12 @@ from weakref import WeakSet
 from karat.core import KaratError, UsageError
 from karat.online.flags._changes import collect_flags
 from karat.online.flags._flag import CONTROL, Flag
-from karat.store import open_store
+from karat.store import is_address, open_store
 
 EVERY = 0.5
 """Seconds between looks into the store: a change reaches every host within a second."""
 _logger = logging.getLogger("karat.online")
+_PATIENCE = 1.0  # seconds for which a host waits for a server
 _live: WeakSet[LiveFlags] = WeakSet()
 
 
@@ -24,7 +25,8 @@ class LiveFlags:
     """The flags of a store, for a host that asks with every query.
 
     To ask is to look into a dict: no file, no lock, no clock. A thread looks into the store twice a second. If the
-    store cannot be read, flags stay as they were last, and everybody gets the control of flags that nobody has read.
+    store cannot be read, flags stay as they were last, and everybody gets the control of flags that nobody has read. To
+    open and to close it takes no more than a second, even where a server does not answer.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "karat.db", *, every: float = EVERY) -> None:
@@ -35,8 +37,12 @@ class LiveFlags:
         self._read: float | None = None
         self._error = ""
         self._unknown: set[str] = set()
-        self.refresh()
+        self._first = threading.Event()
+        if not is_address(path):
+            self.refresh()
         self._start()
+        if is_address(path):  # a server that does not answer must not hold the host up
+            self._first.wait(_PATIENCE)
 
     @property
     def age(self) -> float | None:
@@ -57,7 +63,7 @@ class LiveFlags:
         flag = self._flags.get(key)
         if flag is not None:
             return flag.assign(unit)
-        if key not in self._unknown and len(self._unknown) < 1000:
+        if key not in self._unknown and len(self._unknown) < 1000 and self._read is not None:
             self._unknown.add(key)
             _logger.warning("there is no flag %r: everybody gets the control", key)
         return CONTROL
@@ -69,7 +75,9 @@ class LiveFlags:
                 flags = {key: flag for key, (flag, _) in collect_flags(store).items()}
         except (KaratError, OSError) as error:
             if not self._error:
-                _logger.warning("flags stay as they were: %s", error)
+                unread = "are not read yet, and everybody gets the control"
+                state = unread if self._read is None else "stay as they were"
+                _logger.warning("flags %s: %s", state, error)
             self._error = str(error)
             return False
         self._flags, self._read, self._error = flags, monotonic(), ""  # one dict for another: readers need no lock
@@ -79,7 +87,7 @@ class LiveFlags:
         """End the thread. The flags stay as they are."""
         _live.discard(self)
         self._stop.set()
-        self._thread.join()
+        self._thread.join(_PATIENCE)  # it may wait for a server, and ends with the process
 
     def __enter__(self) -> LiveFlags:
         return self
@@ -94,6 +102,9 @@ class LiveFlags:
         _live.add(self)
 
     def _follow(self, stop: threading.Event) -> None:
+        if self._read is None:
+            self.refresh()
+        self._first.set()
         while not stop.wait(self._every):
             self.refresh()
 
