@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -126,12 +127,20 @@ def _open(
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
+    if not is_live:
+        page.on("request", lambda request, asked=set(): _note_twice(request.url, asked, said))
     page.on(
         "request",
         lambda request: None if request.url.startswith((address, "data:", "blob:")) else said.append(request.url),
     )
     page.goto(address + path)
     return page
+
+
+def _note_twice(url: str, asked: set[str], said: list[str]) -> None:
+    if url in asked:
+        said.append(f"{url} is loaded twice")
+    asked.add(url)
 
 
 def _read(address: str, path: str) -> Any:
@@ -151,7 +160,7 @@ def _find_session(address: str) -> str:
 
 @pytest.mark.slow(40)
 def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> None:
-    """Nothing of the content acts, nothing is asked for elsewhere, nothing is wider than the screen, axe is content."""
+    """Nothing of the content acts, or is asked for elsewhere or twice; nothing is too wide, and axe is content."""
     from axe_playwright_python.sync_playwright import Axe
 
     axe, paths = Axe(), PATHS | {"session": _find_session(address)}
@@ -333,3 +342,50 @@ def test_pages_can_be_read_without_scripts(browser: Browser, address: str) -> No
     page.get_by_role("button", name="Compare A with B").click()
     page.get_by_role("heading", name="A and B").wait_for()  # the page loads again until it is computed
     page.context.close()
+
+
+@pytest.mark.slow(20)
+def test_every_picture_is_saved_as_png(browser: Browser, address: str) -> None:
+    """At least one of each page that has pictures: as it is drawn, and twice as large."""
+    paths = PATHS | {"session": _find_session(address), "live": "/live?span=all"}
+    _read(address, "/compare.json?a=first&b=second")
+    _read(address, "/live.json?span=all")
+    for name in [page.name for page in PAGES if page.charts]:
+        page = _open(browser, address, paths[name], said := [], **KINDS["light"])
+        buttons = page.locator("figure[data-chart] button.png")
+        buttons.first.wait_for()
+        for place in range(buttons.count()):
+            with page.expect_download() as waited:
+                buttons.nth(place).click()
+            data = waited.value.path().read_bytes()
+            assert data[:8] == b"\x89PNG\r\n\x1a\n", name
+            width, height = struct.unpack(">II", data[16:24])
+            assert (width >= 500, height >= 100) == (True, True), (name, width, height)
+            assert len(data) > 500, name
+        page.context.close()
+        assert said == [], name
+
+
+@pytest.mark.slow(10)
+def test_filters_are_in_the_address(browser: Browser, address: str) -> None:
+    """/ leads to the search; what is chosen acts at once, and is there after a reload and after going back."""
+    page = _open(browser, address, "/runs", said := [], **KINDS["light"])
+    page.keyboard.press("/")
+    page.keyboard.type("second")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs?q=second**")
+    assert page.locator("[data-row]").count() == 1
+    page.locator("select[name=outcome]").select_option("pass")
+    page.wait_for_url("**outcome=pass**")
+    assert page.locator("[data-row]").count() == 0
+    page.reload()
+    assert (page.locator("[name=outcome]").input_value(), page.locator("[name=q]").input_value()) == ("pass", "second")
+    page.go_back()
+    page.wait_for_url(lambda url: "outcome=pass" not in url)
+    page.locator("select[name=outcome] option:checked[value='']").wait_for(state="attached")
+    assert (page.locator("[name=outcome]").input_value(), page.locator("[name=q]").input_value()) == ("", "second")
+    page.go_back()
+    page.wait_for_url(f"{address}/runs")
+    assert page.locator("[data-row]").count() == 2
+    page.context.close()
+    assert said == []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from cli.gate_project import make_project
+from cli.gate_project import make_project, make_run, make_set
 from karat.core import Hit, Place, Provenance, Stage, Trace
 from karat.golden import identify
 from karat.index import Indexer, open_index
@@ -17,7 +18,7 @@ from karat.pages._moving import name_movers
 from karat.projects import compare_runs
 from karat.runs import RunWriter
 from karat.schema import to_plain
-from server.served import NEW, OLD, make_indexed_project
+from server.served import NEW, OLD, make_client, make_indexed_project
 
 PAIR = "a=old&b=new"
 
@@ -116,6 +117,27 @@ def test_a_query_through_all_runs(client: TestClient) -> None:
     assert lost["ranking"]["run"]["id"] == "new"
     assert lost["judgments"][0]["grade"] == 1
     assert "Through all runs" in client.get("/queries/q05").text
+
+
+def test_a_missing_score_says_why(tmp_path: Path) -> None:
+    """On the page of a query as on that of a run; a mean of nothing is a dash that says so."""
+    whole = make_set(3)
+    folder, without = tmp_path / "some", tmp_path / "none"
+    for place, judged in ((folder, 2), (without, 0)):
+        place.mkdir()
+        judgments = [replace(own, grade=int(number < judged)) for number, own in enumerate(whole.judgments)]
+        golden = make_project(place, golden_set=make_set(3, judgments=tuple(judgments)))
+        make_run(place, golden, [1, 2, 1], "old")
+        Indexer(place).update()
+    client = make_client(folder)
+    rows = {row["id"]: row["missing"] for row in client.get("/runs/old.json").json()["queries"]}
+    assert (rows["q01"], list(rows["q03"])) == ({}, ["RR@10"])
+    (run,) = client.get("/queries/q03.json").json()["runs"]
+    assert (run["scores"], run["missing"]) == ({"RR@10": None}, rows["q03"])
+    assert f"RR@10 has no value: {rows['q03']['RR@10']}." in client.get("/queries/q03").text
+    assert "has no value" not in client.get("/queries/q01").text
+    client = make_client(without)
+    assert "no query has a value" in client.get("/runs").text
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from cli.gate_project import make_project
+from cli.gate_project import accept, make_project, make_run
+from karat.index import Indexer
 from karat.server import Tokens
 from karat.work import list_work, start_work
-from server.served import make_client, make_indexed_project
+from server.served import OLD, make_client, make_indexed_project
 from server.test_server_faults import serving
 
 SEARCH = """
@@ -186,3 +187,39 @@ def _wait_for_event(stream: Any, kind: str, is_wanted: Callable[[str], bool]) ->
         if field == "data" and name == kind and is_wanted(value):
             return str(value)
     raise AssertionError("the stream ended")
+
+
+ANSWERS = """
+import karat
+class Guide:
+    def answer(self, query, k):
+        wanted = "d" + query[-3:-1]
+        hits = [karat.Hit(wanted, 1.0, content=f"All about {wanted}, and more.")]
+        return karat.Answer(text=f"All about {wanted}.", hits=tuple(hits))
+"""
+
+
+@pytest.mark.slow(20)
+def test_a_sweep_and_judges_are_started_by_forms(tmp_path: Path) -> None:
+    """What they find is on the pages that say what they are for; the run is judged once it is there."""
+    golden = make_project(tmp_path, 'system = "answering_guide:Guide"\nwarm_up = 0\n')
+    accept(tmp_path, make_run(tmp_path, golden, OLD, "old", system={"kind": "test", "size": 1}))
+    (tmp_path / "answering_guide.py").write_text(ANSWERS)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    client = make_client(tmp_path)
+    assert send(client, "/jobs/sweep", sweep="sweep.toml").status_code == 303
+    assert wait_for(lambda: find_state(tmp_path) != "running")
+    line = list_work(tmp_path)[0]
+    assert (line.state, line.head.kind) == ("done", "sweep"), client.get(f"/jobs/{line.head.id}.json").text
+    Indexer(tmp_path).update()
+    variants = client.get("/experiments.json?sweep=sweep.toml").json()["variants"]
+    assert sorted(own["settings"]["eval.concurrency"] for own in variants) == [1, 2]
+    run = next(own["id"] for own in client.get("/runs.json").json()["runs"] if own["id"] != "old")
+    with (tmp_path / "karat.toml").open("a") as file:
+        file.write('[judges]\nnames = ["lexical_support"]\n')
+    assert send(client, "/jobs/judge", run=run).status_code == 303
+    assert wait_for(lambda: find_state(tmp_path) != "running")
+    line = list_work(tmp_path)[0]
+    page = client.get(f"/jobs/{line.head.id}.json").json()
+    assert (line.state, line.head.kind) == ("done", "judge"), page["output"]
+    assert "LexicalSupport" in page["output"]

@@ -79,6 +79,13 @@ document.addEventListener("keydown", press);
 main.addEventListener("change", (event) => {
   if (event.target.matches("form.filters select")) event.target.form.requestSubmit();
 });
+/* A browser that goes back puts what was chosen later into the fields; the address says what the page shows. */
+addEventListener("pageshow", (event) => {
+  const { type } = performance.getEntriesByType("navigation")[0] ?? {};
+  if (!event.persisted && type !== "back_forward" && type !== "reload") return;
+  main.querySelectorAll("form.filters").forEach((form) => form.reset());
+  offerName();
+});
 
 /* Live: when something changes, the content of the page is fetched again and put in place, as soon as it is not in use. */
 let stale = false, waiting = false, shown = main.innerHTML;
