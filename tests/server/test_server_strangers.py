@@ -261,7 +261,11 @@ def test_no_page_says_where_the_project_is(tmp_path: Path, damage: str | None) -
     client = make_client(folder)
     paths = ["/runs/old", "/runs/new", "/runs/odd.jsonl.gz", "/compare/q01?a=old&b=new", "/queries/q01", "/golden/q01"]
     paths += ["/index", "/runs", "/golden", "/judge", "/judge/agreement", "/proposals", "/proposals/1", "/trials"]
-    paths += ["/trials/rerank", "/experiments", "/live", "/jobs", "/confirm?feature=rerank&act=stop"]
+    paths += ["/trials/rerank", "/experiments", "/live", "/jobs", f"/jobs/{WORK}", "/confirm?feature=rerank&act=stop"]
+    place = folder / ".karat" / "work" / WORK
+    head = json.loads((place / "work.json").read_text())
+    (place / "work.json").write_text(json.dumps({**head, "arguments": ["eval", str(folder)]}))
+    (place / "output.txt").write_text(f"saved: {folder}/runs/new.jsonl\n")
     for path in paths:
         stem, _, query = path.partition("?")
         for suffix in ("", ".json", ".csv"):

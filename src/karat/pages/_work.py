@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from karat.core import KaratError, UsageError
 from karat.experiments import read_sweep
+from karat.files import name_paths
 from karat.index import Index
 from karat.pages._addresses import fill_address
 from karat.pages._errors import NotNow, NotThere
@@ -96,11 +97,12 @@ def show_work_item(index: Index, asked: WorkItemAsked) -> WorkItemPage:
     if line is None:
         raise NotThere("there is no such work")
     output, hidden = read_output(index.folder, asked.work)
+    line = _hide_folder(line, index.folder)
     return WorkItemPage(
         project=index.meta.get("name", index.folder.name),
         line=line,
         command=shlex.join(("karat", *line.head.arguments)),
-        output=output,
+        output=name_paths(output, index.folder),
         hidden=hidden,
     )
 
