@@ -103,6 +103,15 @@ def test_what_could_have_been_shown_is_testable() -> None:
     assert verdict.testable
 
 
+def test_the_p_of_a_drop_is_not_that_of_one_beyond_the_margin() -> None:
+    """Six of twenty queries lose 0.15: a drop is shown, p = 1/2^6, of 0.045; whether it exceeds 0.05 is not known."""
+    (verdict,) = decide([([1.0] * 20, [0.85] * 6 + [1.0] * 14)], rng=rng())
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.reason.endswith(
+        "that it got worse is shown (one-sided p = 0.0156), and a drop by more than 0.05 is not ruled out"
+    )
+
+
 def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     """Wins and losses that cancel in 10 queries neither show a drop nor rule one out; 6.18 sd^2 / m^2 queries would."""
     before, after = [1, 0] * 5 + [1, 1], [0, 1] * 5 + [1, 1]
@@ -110,7 +119,7 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.reason == (
         "the mean did not move, and the drop could be as large as 0.494; "
-        "a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
+        "no drop is shown (one-sided p = 0.623), and a drop by more than 0.0292 is not ruled out"
     )
     weighed = verdict.evidence
     assert weighed is not None

@@ -154,9 +154,11 @@ def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -
             Outcome.INCONCLUSIVE,
             f"{_describe_drop(measure)}; too few changed to test: {measure.changed} of {many}, so {least}",
         )
+    # The p-value is that of any drop: beside a drop that is shown, it must not read as that of one beyond the margin.
+    shown = f"that it got worse is shown ({p})" if adjusted <= measure.rule.alpha else f"no drop is shown ({p})"
     return (
         Outcome.INCONCLUSIVE,
-        f"{_describe_drop(measure)}; a drop by more than {margin} is neither shown ({p}) nor ruled out",
+        f"{_describe_drop(measure)}; {shown}, and a drop by more than {margin} is not ruled out",
     )
 
 
