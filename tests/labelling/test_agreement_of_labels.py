@@ -9,7 +9,15 @@ import pytest
 
 from karat import golden
 from karat.core import Judgment, Target
-from karat.labelling import accept_proposal, measure_labels, open_desk, propose_labels
+from karat.labelling import (
+    accept_proposal,
+    describe_proposal,
+    measure_labels,
+    measure_status,
+    open_desk,
+    propose_labels,
+    undo_label,
+)
 from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, say
 
 
@@ -114,3 +122,46 @@ def test_one_grade_nearly_everywhere_is_explained(tmp_path):
     few, mostly = document.notes
     assert f"{document.pairs} shared pairs are few" in few
     assert f"{2 * document.pairs - 1} of {2 * document.pairs} grades are 0" in mostly
+
+
+def test_the_order_of_labels_changes_no_interval(tmp_path):
+    """A server that follows the files, and a command that reads them anew, print the same."""
+    desk = make_desk(tmp_path / "p")
+    measure_labels(desk)
+    pairs = [(f"q{query}", f"d{document}") for query in range(8) for document in range(1, 6)]
+    for who, says, order in (("bo", bo_says, pairs[::-1]), ("ana", ana_says, [*pairs[7:], *pairs[:7]])):
+        for query, document in order:
+            say(desk, who, query, document, 3 - says(query, document))
+            if document == "d2":
+                undo_label(desk, who)
+            if document in ("d2", "d3"):
+                say(desk, who, query, document, says(query, document))
+    ours, anew = measure_labels(desk), measure_labels(open_desk(tmp_path / "p"))
+    assert ours.alpha.low is not None
+    assert ours == anew
+
+
+def test_a_settled_dispute_does_not_look_like_agreement(tmp_path):
+    """Also where one of those who disagreed settles it; and the page says what became of it."""
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d1", 1)
+    say(desk, "ben", "q1", "d1", 2)
+    add_queue(desk, "settle", kind="disputes", sources=(), adjudicator="ben")
+    say(desk, "ben", "q1", "d1", 1, queue="settle")
+    proposal = propose_labels(desk, "first", by="ana")
+    (pair,) = describe_proposal(desk, proposal).pairs
+    assert (pair.grades, pair.settled, pair.after, pair.now) == ({"ana": 1, "ben": 2}, {"ben": 1}, 1, None)
+    accepted = accept_proposal(desk, proposal.head.name, by="ada", reason="read")
+    assert [(own.grades, own.settled, own.now) for own in accepted.pairs] == [({"ana": 1, "ben": 2}, {"ben": 1}, 1)]
+
+
+def test_queues_of_disputes_count_what_their_person_settled(tmp_path):
+    desk = make_desk(tmp_path / "p")
+    say(desk, "ana", "q1", "d1", 1)
+    say(desk, "bo", "q1", "d1", 3)
+    add_queue(desk, "settle", kind="disputes", sources=(), adjudicator="cy")
+    add_queue(desk, "settle2", kind="disputes", sources=(), adjudicator="di")
+    say(desk, "cy", "q1", "d1", verdict="skip", queue="settle")
+    say(desk, "di", "q1", "d1", 3, queue="settle2")
+    people = {queue.queue: [own.who for own in queue.people] for queue in measure_status(desk).queues}
+    assert (people["settle"], people["settle2"]) == (["cy"], ["di"])

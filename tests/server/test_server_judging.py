@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from karat.core import Document, Query
 from karat.index import Indexer
-from karat.labelling import measure_labels, open_desk, propose_labels
+from karat.labelling import Answer, measure_labels, open_desk, propose_labels, save_label
 from karat.pages import find_desk
 from karat.server import Tokens
 from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, make_golden, make_project
@@ -176,6 +176,47 @@ def test_agreement_is_that_of_the_files(project: Path, client: TestClient) -> No
     fields = read_form(task)
     client.post("/judge/save", data={**fields, "answer": "0"})
     assert lines(project, "cy")[0]["settles"] is True
+
+
+def test_a_dispute_can_be_given_to_somebody_else(project: Path) -> None:
+    """The form stays, offers those who can judge, and makes no second queue for one person; others get no link."""
+    tokens = Tokens(project)
+    people = (("Ada", "admin"), ("Ben", "annotator"), ("Cy", "annotator"), ("Vi", "viewer"))
+    headers = {name: {"authorization": f"Bearer {tokens.add(name, role)}"} for name, role in people}
+    desk = open_desk(project)
+    for who, grade in (("ana", 1), ("bo", 3)):
+        save_label(desk, "first", who, Answer(query="q1", document="d2", grade=grade))
+    client = make_client(project, needs_token=True)
+    for name in ("ben", "Vi", "nobody"):
+        refused = client.post("/judge/settling", json={"adjudicator": name}, headers=headers["Ada"])
+        assert refused.status_code == 400
+        assert "there are Ada, Ben, Cy" in refused.text
+    for _ in range(2):
+        made = client.post("/judge/settling", json={"adjudicator": "Ben"}, headers=headers["Ada"])
+        assert made.json()["queue"] == "disputes-1"
+    page = client.get("/judge/agreement", headers=headers["Ada"]).text
+    assert "Ben settles them." in page
+    assert "/judge?queue=disputes-1" not in page
+    assert '<option value="Cy">' in page
+    assert "/judge?queue=disputes-1" not in client.get("/judge", headers=headers["Cy"]).text
+    assert "/judge?queue=disputes-1" in client.get("/judge/agreement", headers=headers["Ben"]).text
+    aside = {"queue": "disputes-1", "query": "q1", "document": "d2", "answer": "skip"}
+    assert client.post("/judge/save", json=aside, headers=headers["Ben"]).status_code == 200
+    made = client.post("/judge/settling", json={"adjudicator": "Cy"}, headers=headers["Ada"]).json()
+    settled = {**aside, "queue": made["queue"], "answer": "3"}
+    assert client.post("/judge/save", json=settled, headers=headers["Cy"]).status_code == 200
+    assert "There is nothing to settle." in client.get("/judge/agreement", headers=headers["Ada"]).text
+
+
+def test_disputes_are_worth_doing_once(project: Path, client: TestClient) -> None:
+    """However many people may settle them."""
+    desk = open_desk(project)
+    for who, grade in (("ana", 1), ("bo", 3)):
+        save_label(desk, "first", who, Answer(query="q1", document="d2", grade=grade))
+    for who in ("cy", "di"):
+        send(client, "/judge/settling", adjudicator=who)
+    steps = [step["title"] for step in client.get("/index.json").json()["next"]]
+    assert sum("disputes-" in title for title in steps) == 1
 
 
 def test_nobody_labels_without_a_name(project: Path, client: TestClient) -> None:

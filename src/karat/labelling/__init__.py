@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         undo_label,
     )
     from karat.labelling._desk import Desk, Guidelines, list_people, open_desk
-    from karat.labelling._journal import check_namesake
+    from karat.labelling._journal import check_namesake, fold_name
     from karat.labelling._making import DEPTH, MEASURE, QueuePlan, make_queue
     from karat.labelling._proposal import (
         Proposal,
@@ -46,6 +46,7 @@ __all__ = [
     "check_namesake",
     "describe_proposal",
     "find_last",
+    "fold_name",
     "list_people",
     "list_proposals",
     "make_queue",
@@ -75,7 +76,7 @@ _HOME = {
         "_asking",
     ),
     **dict.fromkeys(("Desk", "Guidelines", "list_people", "open_desk"), "_desk"),
-    "check_namesake": "_journal",
+    **dict.fromkeys(("check_namesake", "fold_name"), "_journal"),
     **dict.fromkeys(("DEPTH", "MEASURE", "QueuePlan", "make_queue"), "_making"),
     **dict.fromkeys(
         (

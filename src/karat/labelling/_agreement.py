@@ -50,7 +50,11 @@ def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
     asked = desk.open_queue(queue).queue if queue else None
     with desk.lock:
         desk.book.refresh()
-        pairs = [(pair, votes) for pair, votes in desk.book.pairs() if asked is None or asked.find(pair) is not None]
+        # In an order of their own, or the intervals would depend on who labelled what first.
+        pairs = sorted(
+            ((pair, votes) for pair, votes in desk.book.pairs() if asked is None or asked.find(pair) is not None),
+            key=lambda own: own[0],
+        )
         votes = {pair: list_grades(own) for pair, own in pairs}
         settled = sum(settle(own) is not None for _, own in pairs)
         chosen = {pair for pair, _ in pairs}

@@ -12,13 +12,14 @@ from karat.text import canonical, resolver
 
 _MOST = 1000  # pairs
 _BEGINNING = 600  # characters
+_Grades = dict[tuple[str, Target], dict[str, int]]
 
 
 def list_pairs(
     golden: GoldenSet, changes: Iterable[ProposalChange], changed: GoldenSet | None = None
 ) -> tuple[ProposedPair, ...]:
     """Return the pairs that some changes grade, with the grades before and, in the ``changed`` set, after."""
-    said, fresh = _collect(changes)
+    said, settled, fresh = _collect(changes)
     place = resolver(golden)
     pairs = []
     for (query, target), grades in sorted(said.items(), key=lambda own: (own[0][0], str(own[0][1]))):
@@ -37,14 +38,17 @@ def list_pairs(
                 before=golden.decided.get((query, target)) if changed is not None else None,
                 after=changed.decided.get((query, target)) if changed is not None else None,
                 grades=grades,
+                settled=settled.get((query, target), {}),
+                now=golden.decided.get((query, target)),
             )
         )
     return tuple(pairs)
 
 
-def _collect(changes: Iterable[ProposalChange]) -> tuple[dict[tuple[str, Target], dict[str, int]], dict[str, str]]:
-    """Return who says which grade of each pair, and the texts of new queries."""
-    said: dict[tuple[str, Target], dict[str, int]] = {}
+def _collect(changes: Iterable[ProposalChange]) -> tuple[_Grades, _Grades, dict[str, str]]:
+    """Return who says which grade of each pair, who settled which, and the texts of new queries."""
+    said: _Grades = {}
+    settled: _Grades = {}
     fresh: dict[str, str] = {}
     reading = Reading()  # what is wrong with a row is said when it is applied
     for number, change in enumerate(changes, 1):
@@ -54,5 +58,8 @@ def _collect(changes: Iterable[ProposalChange]) -> tuple[dict[tuple[str, Target]
             continue
         with Row(reading, change.judgment, f"change {number}") as row:
             own = read_judgment(row)
-            said.setdefault((own.query, own.target), {})[own.annotator or own.source] = own.grade
-    return said, fresh
+            grades = said.setdefault((own.query, own.target), {})
+            if own.source == "validated":
+                grades = settled.setdefault((own.query, own.target), {})
+            grades[own.annotator or own.source] = own.grade
+    return said, settled, fresh

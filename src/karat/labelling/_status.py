@@ -6,6 +6,7 @@ import numpy as np
 
 from karat.labelling._book import settle
 from karat.labelling._desk import Desk
+from karat.labelling._journal import fold_name
 from karat.labelling._queue import describe_queue
 from karat.labelling._state import QueueState, Tally, list_disputes
 from karat.schema.labelling import LabellerStatus, LabelQueue, LabelStatus
@@ -47,7 +48,8 @@ def _count_disputes(state: QueueState) -> tuple[int, int]:
 
 
 def _list_people(desk: Desk, state: QueueState) -> tuple[LabellerStatus, ...]:
-    tallies = _tally_settled(desk) if state.queue.head.kind == "disputes" else state.tallies
+    settles = state.queue.head.kind == "disputes"
+    tallies = _tally_settled(desk, state.queue.head.adjudicator) if settles else state.tallies
     return tuple(
         LabellerStatus(
             who=who,
@@ -61,10 +63,12 @@ def _list_people(desk: Desk, state: QueueState) -> tuple[LabellerStatus, ...]:
     )
 
 
-def _tally_settled(desk: Desk) -> dict[str, Tally]:
-    """Return what each person has settled, which is in no queue."""
+def _tally_settled(desk: Desk, adjudicator: str) -> dict[str, Tally]:
+    """Return what the person whose queue it is has settled; the pairs are those of all queues."""
     tallies: dict[str, Tally] = {}
     for who in desk.book.people:
+        if fold_name(who) != fold_name(adjudicator):
+            continue
         for _, line in desk.book.labels_of(who):
             if line.settles:
                 tallies.setdefault(who, Tally()).count(line, 1)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from karat.core import UsageError
+from karat.core import UsageError, shorten
 from karat.labelling import (
     LONGEST_NOTE,
     Answer,
     Desk,
     QueuePlan,
     find_last,
+    fold_name,
+    list_people,
     make_queue,
     measure_labels,
     measure_queue,
@@ -75,6 +77,11 @@ class UndoSent(Struct, frozen=True, kw_only=True):
     queue: QueueName = ""
     who: Name = ""
     key: Annotated[str, Meta(max_length=100)] = ""
+
+
+def may_open(adjudicator: str, who: str) -> bool:
+    """Return whether a person can open a queue: one of disputes is for its adjudicator alone."""
+    return not adjudicator or fold_name(adjudicator) == fold_name(who)
 
 
 class AgreementAsked(Struct, frozen=True, kw_only=True):
@@ -181,27 +188,43 @@ def undo_answer(desk: Desk, who: str, sent: UndoSent) -> tuple[LabelSaved, str]:
     return undone, fill_address(JUDGE, asked)
 
 
-def show_agreement(desk: Desk, asked: AgreementAsked) -> AgreementPage:
-    """Return how far people agree in one queue or in all, and what there is to settle."""
+def show_agreement(desk: Desk, asked: AgreementAsked, *, who: str = "", people: Sequence[str] = ()) -> AgreementPage:
+    """Return how far people agree in one queue or in all, and what there is to settle.
+
+    ``who`` asks, if a token says it; then ``people`` are those who have one, and may settle.
+    """
     states, problems = desk.open_queues()
     heads = [state.queue.head for state in states]
     agreement = measure_labels(desk, asked.queue)
     queries = desk.golden.query_by_id
+    settling = {head.adjudicator: head.name for head in heads if head.kind == "disputes"}  # the latest of each person
     return AgreementPage(
         queues=tuple(head.name for head in heads if head.kind != "disputes"),
         queue=asked.queue,
-        settling=tuple((head.name, head.adjudicator) for head in heads if head.kind == "disputes"),
+        settling=tuple((name, adjudicator) for adjudicator, name in settling.items()),
+        mine=tuple((name, own) for own, name in settling.items() if not who or may_open(own, who)),
+        people=tuple(people) or list_people(desk.config.folder),
         agreement=agreement,
         texts={own.query: queries[own.query].text for own in agreement.disputes if own.query in queries},
         left_out=(*agreement.left_out, *problems),
     )
 
 
-def make_settling(desk: Desk, sent: SettlingSent) -> tuple[LabelQueue, str]:
-    """Make a queue in which somebody settles disputes; return it with its address."""
+def make_settling(desk: Desk, sent: SettlingSent, people: Sequence[str] = ()) -> tuple[LabelQueue, str]:
+    """Make a queue in which somebody settles disputes, unless that person has one; return it with its address.
+
+    ``people`` are those who can sign in and judge; without any, it can be anybody.
+    """
+    adjudicator = sent.adjudicator.strip()
+    if people and adjudicator not in people:
+        raise UsageError(f"nobody called {shorten(adjudicator)} can judge here; there are {', '.join(people)}")
+    for state in desk.open_queues()[0]:
+        head = state.queue.head
+        if head.kind == "disputes" and fold_name(head.adjudicator) == fold_name(adjudicator):
+            return measure_queue(desk, head.name), fill_address(AGREEMENT, {"made": head.name})
     names = desk.list_queues()
     name = next(name for i in range(1, len(names) + 2) if (name := f"disputes-{i}") not in names)
-    make_queue(desk, QueuePlan(name=name, kind="disputes", adjudicator=sent.adjudicator.strip()))
+    make_queue(desk, QueuePlan(name=name, kind="disputes", adjudicator=adjudicator))
     return measure_queue(desk, name), fill_address(AGREEMENT, {"made": name})
 
 

@@ -206,8 +206,11 @@ def _list_live_steps(traffic: TrafficLine | None, trials: tuple[TrialLine, ...])
 
 def _list_desk_steps(desk: Desk, status: LabelStatus) -> Iterator[NextStep]:
     """Yield what people proposed, and nobody has decided on, and the queues that are not finished."""
+    is_counted = False
     for queue in status.queues:
         missing = queue.needed - queue.labels
+        if queue.kind == "disputes":  # all queues of this kind ask about the same pairs
+            missing, is_counted = 0 if is_counted else missing, True
         if missing > 0:
             title = f"Judge: {count_things(missing, 'label is', 'labels are')} missing in the queue {queue.queue}"
             yield NextStep(title=title, why=queue.about, address=f"/judge?queue={queue.queue}")

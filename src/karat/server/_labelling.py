@@ -41,9 +41,10 @@ from karat.pages import (
     table_proposals,
     undo_answer,
 )
-from karat.schema.pages import JudgePage
+from karat.schema.pages import AgreementPage, JudgePage
 from karat.server._page import Action, Done, Page, Show, Visit, of_index
 from karat.server._people import require_person
+from karat.server._tokens import Tokens
 
 
 def _judge(visit: Visit, asked: JudgeAsked) -> JudgePage:
@@ -65,8 +66,21 @@ def _by_person(act: Callable[[Desk, str, Any], tuple[Struct, str]]) -> Callable[
     return run
 
 
+def _list_judges(visit: Visit) -> tuple[str, ...]:
+    """Return who can sign in and judge; nobody where no token is asked for."""
+    if not visit.user.token:
+        return ()
+    tokens = Tokens(visit.folder).list()
+    return tuple(sorted({token.name for token in tokens if token.state == "good" and token.role != "viewer"}))
+
+
+def _agreement(visit: Visit, asked: AgreementAsked) -> AgreementPage:
+    who = visit.user.name if visit.user.token else ""
+    return show_agreement(find_desk(visit.folder), asked, who=who, people=_list_judges(visit))
+
+
 def _settle(visit: Visit, sent: SettlingSent) -> Done:
-    document, address = make_settling(find_desk(visit.folder), sent)
+    document, address = make_settling(find_desk(visit.folder), sent, _list_judges(visit))
     return Done(document=document, address=address)
 
 
@@ -99,7 +113,7 @@ LABEL_PAGES: tuple[Page, ...] = (
         name="agreement",
         address="/judge/agreement",
         asked=AgreementAsked,
-        show=_of_desk(show_agreement),
+        show=_agreement,
         document="page-agreement",
         template="agreement.html",
         about="How far people agree, and what they disagree on.",

@@ -49,7 +49,11 @@ class ProposedPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     after: int | None
     """The grade that it would have; null if the proposal does not fit, or was decided on."""
     grades: dict[str, int]
-    """Who says which grade."""
+    """Who says which grade, before anybody settled it."""
+    settled: dict[str, int] = {}
+    """Who settled what the others disagreed on, and the grade."""
+    now: int | None = None
+    """The grade that the golden set has now, also after the decision; null if it has none."""
 
 
 class LabelProposal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -55,7 +55,11 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     queue: str
     """The queue that the numbers are about; empty for all."""
     settling: tuple[tuple[str, str], ...]
-    """The queues in which disputes are settled, and by whom."""
+    """The queues in which disputes are settled, and by whom: the latest of each person."""
+    mine: tuple[tuple[str, str], ...]
+    """Those of them that who asks can open: all, where no token says who it is."""
+    people: tuple[str, ...]
+    """Who can be asked to settle disputes, as far as they are known."""
     agreement: LabelAgreement
     texts: dict[str, str]
     """The text of each disputed query."""
