@@ -13,6 +13,7 @@ from karat.config import ALERTS, AlertLimit, OnlineConfig
 from karat.core import InputError
 from karat.monitoring import RULES, exit_code, list_open_alerts, watch
 from karat.online import RE_SEARCH, LoggedEvent
+from karat.reports import describe_watch
 from karat.store import open_store
 from monitoring.logs import CONFIG, DAY, find, look, make_query, make_window, write
 
@@ -37,6 +38,7 @@ def test_defaults_are_those_of_the_source() -> None:
     } == known  # fmt: skip
     config = OnlineConfig()
     assert (config.samples, config.minutes, config.canary.steps[0]) == (200, 5, 5.0)
+    assert (known["silence"], config.stale_minutes) == ((60, 0), 360), "far less than a day"
 
 
 @each(
@@ -202,6 +204,28 @@ def test_without_a_complete_window_nothing_is_measurable(path: Path) -> None:
         log.record("a", [])
     report = watch(other, config=config)
     assert (report.status, report.waiting, other.exists()) == ("not measurable", 1, False)
+
+
+def test_silence_is_told(path: Path) -> None:
+    """From an hour on, by default; the others are not measurable then, and an alert that is open stays open."""
+    config = only("silence", "errors", "dropped")
+    write(path, make_window(0, 20, error="down"))
+    report = look(path, 1, config)
+    assert (find(report, "silence").state, find(report, "silence").value) == ("fine", pytest.approx((360 - 19) / 60))
+    assert (report.newest, report.opened) == ("2023-11-15T00:00:19Z", ("errors",))
+    assert describe_watch(report).endswith("2 of 3 alerts are fine. The newest query is 6 minutes old.")
+    for hours, state in ((0.9, "fine"), (17.7, "firing")):
+        later = watch(path, config=config, now=DAY + 19 + hours * 3600)
+        assert find(later, "silence").state == state
+    assert (later.status, later.opened, later.closed) == ("alert", ("silence",), ())
+    assert find(later, "errors").reason.startswith("nothing was asked for 17.7 hours: the newest query is of 2023")
+    assert describe_watch(later).endswith("The newest query is 17.7 hours old.")
+    write(path, [make_query("late", DAY + 18 * 3600)])
+    again = watch(path, config=config, now=DAY + 18 * 3600 + 60)
+    assert again.closed == ("silence",)
+    empty = path.with_name("empty.db")
+    write(empty, [])
+    assert find(watch(empty, config=config, now=DAY), "silence").reason == "no query is in the store"
 
 
 def test_an_alert_holds_for_as_long_as_it_says(path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from in_process import run_karat
 from karat.cli import _online_watch
 from karat.config import ALERTS
+from karat.monitoring import open_watched
 from karat.schema import from_plain, json_schema
 from karat.schema.watch import WatchReport
 from monitoring.logs import make_window, write
@@ -41,12 +42,13 @@ def test_exit_codes_for_cron(path: Path, folder: Path) -> None:
     write(path, make_window(0))
     fine = run_karat(*arguments)
     assert fine.returncode == 0
-    assert fine.stdout.decode().splitlines()[0].endswith("2023-11-15T00:06:00Z: 2 of 2 alerts are fine.")
-    assert b"there is no golden set" in fine.stderr
+    first = fine.stdout.decode().splitlines()[0]
+    assert first.endswith("2023-11-15T00:06:00Z: 2 of 2 alerts are fine. The newest query is 6 minutes old.")
+    assert b"golden set" not in fine.stderr, "no alert that is on needs one"
     write(path, make_window(1, error="down"))
     alert = run_karat(*arguments[:-1], "2023-11-15T00:11:00Z")
     assert alert.returncode == 1
-    assert alert.stdout.decode().splitlines()[0].endswith("errors fires; 1 of 2 alerts is fine.")
+    assert alert.stdout.decode().splitlines()[0].endswith("errors fires; 1 of 2 alerts is fine. The newest query is 6 minutes old.")
 
 
 def test_json_is_the_report(path: Path, folder: Path) -> None:
@@ -124,3 +126,15 @@ def test_what_waits_is_brought_in_first(path: Path, folder: Path) -> None:
     waiting = run_karat("online", "watch", path, "--project", folder, *AT)
     assert (waiting.returncode, b"20 records wait" in waiting.stderr) == (4, True)
     assert run_karat("online", "watch", path, "--project", folder, *AT, "--ingest").returncode == 0
+
+
+def test_a_project_without_a_golden_set_is_told_if_an_alert_needs_one(path: Path, tmp_path: Path) -> None:
+    """In a sentence, and not when nothing that is on would be measured by it."""
+    write(path, make_window(0))
+    notes = []
+    for coverage in ("true", "false"):
+        off = "\n".join(f"{name} = false" for name in ALERTS if name not in ("errors", "coverage"))
+        (tmp_path / "karat.toml").write_text(f"[online]\n[online.alerts]\n{off}\ncoverage = {coverage}\n")
+        notes.append(open_watched(tmp_path).note)
+    assert notes[0].startswith(f"{tmp_path} has no golden set that karat can read (")
+    assert (notes[0].endswith("): what needs one is not measured"), notes[1]) == (True, "")

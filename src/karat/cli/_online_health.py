@@ -40,7 +40,8 @@ def command(context: click.Context, store: str, as_json: bool) -> None:
     """Show what STORE holds, what waits in its journal, what hosts dropped, and what could not be read.
 
     This changes nothing. The exit code is 0 if the log is healthy, 1 if records were lost or damaged and nobody has
-    acknowledged it (karat online acknowledge), 2 if there is no such log, and 3 if it cannot be read.
+    acknowledged it (karat online acknowledge), or if records wait for longer than fifteen minutes, 2 if there is no
+    such log, and 3 if it cannot be read.
 
     Example: karat online health karat.db
     """
@@ -86,7 +87,8 @@ def _text(health: OnlineHealth) -> str:
         for part in journal.damages
     ]
     lines += [
-        f"damaged  {count_things(damage.bytes, 'byte')}, kept in {escaped(damage.file)}: {escaped(damage.reason)}"
+        f"damaged  {'' if damage.parts == 1 else f'{damage.parts:,} parts, '}{count_things(damage.bytes, 'byte')}, "
+        f"kept in {escaped(damage.file)}: {escaped(damage.reason)}"
         for damage in health.damages
     ]
     if health.run is not None:
@@ -120,6 +122,8 @@ def _judge(health: OnlineHealth) -> str:
     if health.healthy:
         return "healthy; all that was lost is acknowledged" if health.dropped or health.removed else "healthy"
     lost = health.dropped or health.damages or health.journal.damages
+    if health.journal.late and not (lost or health.removed):
+        return "records wait, and nobody brings them into the store (karat online ingest --follow)"
     return "records were lost" if lost else "records may be lost"
 
 

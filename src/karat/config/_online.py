@@ -37,6 +37,7 @@ ALERTS: Mapping[str, AlertLimit] = MappingProxyType(
         "errors": AlertLimit(limit=0.05, minutes=5),
         "nothing_found": AlertLimit(limit=0.20, minutes=5),
         "asked_again": AlertLimit(limit=0.30, minutes=5),
+        "silence": AlertLimit(limit=60),
         "dropped": AlertLimit(limit=0),
     }
 )
@@ -70,7 +71,7 @@ class OnlineConfig:
     """The least length of a window; a whole number of them makes a day."""
     late_seconds: float = 60.0
     """How long after its end a window is waited for: records may come late."""
-    stale_minutes: float = float(_DAY)
+    stale_minutes: float = 6 * 60.0
     """How old the newest window may be."""
     history_hours: float = 24.0
     """How far back windows are looked at, for what is normal."""

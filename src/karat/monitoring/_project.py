@@ -10,6 +10,9 @@ from karat.config import OnlineConfig, read_config
 from karat.core import InputError
 from karat.projects import Project, open_project
 
+_BY_GOLDEN = ("coverage", "citation", "delta_s_p90", "delta_s_median", "divergent")
+"""The alerts that a golden set may measure."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
@@ -24,7 +27,7 @@ class Watched:
 def open_watched(folder: str | os.PathLike[str] | None = None) -> Watched:
     """Return the limits of a folder's karat.toml, and its golden set; the defaults without a folder.
 
-    A karat.toml without a table ``[golden]`` may be without a golden set, too: then there is a note.
+    A karat.toml without a table ``[golden]`` may be without a golden set, too: there is a note if an alert needs one.
     """
     if folder is None:
         return Watched(config=OnlineConfig())
@@ -34,4 +37,6 @@ def open_watched(folder: str | os.PathLike[str] | None = None) -> Watched:
     except InputError as error:
         if config.golden != Path(folder) or not (Path(folder) / "karat.toml").is_file():
             raise
-        return Watched(config=config.online, note=f"there is no golden set in {folder}: {error.what}")
+        needed = any(limit.on for name, limit in config.online.alerts.items() if name in _BY_GOLDEN)
+        note = f"{folder} has no golden set that karat can read ({error.what}): what needs one is not measured"
+        return Watched(config=config.online, note=note if needed else "")

@@ -37,6 +37,7 @@ RULES: Mapping[str, AlertRule] = {
     "errors": AlertRule(title="queries that failed", side="from"),
     "nothing_found": AlertRule(title="queries that found nothing", side="from"),
     "asked_again": AlertRule(title="queries that ask an earlier one again", side="from"),
+    "silence": AlertRule(title="minutes since the newest query", side="from"),
     "dropped": AlertRule(title="records that hosts dropped since the last look", side="above"),
 }
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from karat.config import OnlineConfig
+from karat.config import AlertLimit, OnlineConfig
 from karat.core import count_things
 from karat.monitoring._alerts import record_alerts
 from karat.monitoring._look import Look, Measured, look_at
-from karat.monitoring._rules import judge_alert, make_alert
+from karat.monitoring._rules import is_beyond, judge_alert, make_alert
 from karat.monitoring._times import format_time
 from karat.monitoring._traffic import missing
 from karat.monitoring._windows import Window
-from karat.online import check_health
+from karat.online import LogReader, check_health
 from karat.projects import Project
 from karat.schema import OnlineHealth
-from karat.schema.watch import WatchAlert, WatchReport, WatchValue, WatchWindow
+from karat.schema.watch import AlertState, WatchAlert, WatchReport, WatchValue, WatchWindow
 from karat.store import Store, has_store, open_store
 
 LOG = "log"
@@ -48,12 +48,13 @@ def watch(
         return _report(Look(windows=()), chosen, health, moment, {}, dropped)
     with open_store(store) as opened:
         look = look_at(opened, chosen, project, moment)
+        newest = LogReader(opened).totals(None, moment).last
         known = {row[1]: format_time(row[2]) for row in opened.alerts.list_open()}
-        report = _report(look, chosen, health, moment, known, dropped - _count_dropped(opened))
+        report = _report(look, chosen, health, moment, known, dropped - _count_dropped(opened), newest)
     if not record:
         return report
-    newest = look.measured[-1].window.start if look.measured else 0.0
-    return record_alerts(store, LOG, report, start=newest, now=moment, dropped=dropped)
+    start = look.measured[-1].window.start if look.measured else 0.0
+    return record_alerts(store, LOG, report, start=start, now=moment, dropped=dropped)
 
 
 def _count_dropped(store: Store) -> int:
@@ -63,10 +64,18 @@ def _count_dropped(store: Store) -> int:
 
 
 def _report(
-    look: Look, config: OnlineConfig, health: OnlineHealth, now: float, opened: Mapping[str, str], dropped: int
+    look: Look,
+    config: OnlineConfig,
+    health: OnlineHealth,
+    now: float,
+    opened: Mapping[str, str],
+    dropped: int,
+    newest: float | None = None,
 ) -> WatchReport:
-    reason = _find_reason(look, config, now)
-    alerts = tuple(_judge(look.measured, config, opened, reason, dropped))
+    silence = _measure_silence(newest, now, health.journal.waiting)
+    reason = _find_silence(silence, config) or _find_reason(look, config, now)
+    counted = {"dropped": WatchValue(value=float(max(dropped, 0)), n=max(dropped, 0)), "silence": silence}
+    alerts = tuple(_judge(look.measured, config, opened, reason, counted))
     firing = any(alert.state == "firing" or (alert.opened and alert.state != "fine") for alert in alerts)
     unknown = not alerts or any(alert.state == "not measurable" for alert in alerts)
     shown = {measured.window: measured for measured in look.measured}
@@ -84,7 +93,27 @@ def _report(
         opened=(),
         closed=(),
         notes=(*_list_notes(health), *(() if alerts else ("every alert is switched off: nothing is watched",))),
+        newest=None if newest is None else format_time(newest),
+        silent_minutes=silence.value,
     )
+
+
+def _measure_silence(newest: float | None, now: float, waiting: int) -> WatchValue:
+    """Return for how many minutes nobody has asked anything that is in the store."""
+    if newest is None:
+        return missing("no query is in the store")
+    evidence = [f"the newest query is of {format_time(newest)}"]
+    if waiting:
+        evidence.append(f"{count_things(waiting, 'record waits', 'records wait')} in the journal")
+    return WatchValue(value=max(0.0, (now - newest) / 60), n=1, evidence=tuple(evidence))
+
+
+def _find_silence(silence: WatchValue, config: OnlineConfig) -> str:
+    """Return that nobody asks anything, which says nothing of what people get; empty if somebody does."""
+    limit = config.alerts["silence"]
+    if not limit.on or silence.value is None or not is_beyond("silence", silence.value, limit.limit):
+        return ""
+    return f"nothing was asked for {silence.value / 60:.1f} hours: {silence.evidence[0]}"
 
 
 def _find_reason(look: Look, config: OnlineConfig, now: float) -> str:
@@ -105,22 +134,31 @@ def _find_reason(look: Look, config: OnlineConfig, now: float) -> str:
 
 
 def _judge(
-    measured: Sequence[Measured], config: OnlineConfig, opened: Mapping[str, str], reason: str, dropped: int
+    measured: Sequence[Measured],
+    config: OnlineConfig,
+    opened: Mapping[str, str],
+    reason: str,
+    counted: Mapping[str, WatchValue],
 ) -> Iterator[WatchAlert]:
+    """Yield the alerts; ``counted`` are the signals that are not those of a window."""
     for name, limit in config.alerts.items():
         if not limit.on:
             continue
-        if name == "dropped":
-            count = max(dropped, 0)
-            value = WatchValue(value=float(count), n=count)
-            yield make_alert(
-                name, limit, value, "firing" if count > (limit.limit or 0) else "fine", opened=opened.get(name)
-            )
+        if name in counted:
+            yield _judge_now(name, limit, counted[name], opened.get(name))
         elif reason:
             yield make_alert(name, limit, missing(reason), "not measurable", opened=opened.get(name))
         else:
             windows = [(seen.window, seen.signals[name]) for seen in measured]
             yield judge_alert(name, limit, windows, opened.get(name))
+
+
+def _judge_now(name: str, limit: AlertLimit, value: WatchValue, opened: str | None) -> WatchAlert:
+    """Return an alert by what is so at the time of the look."""
+    state: AlertState = "not measurable"
+    if value.value is not None:
+        state = "firing" if is_beyond(name, value.value, limit.limit) else "fine"
+    return make_alert(name, limit, value, state, opened=opened)
 
 
 def _write_window(window: Window, measured: Measured | None) -> WatchWindow:

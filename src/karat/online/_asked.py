@@ -15,6 +15,7 @@ _PLACES = {name: place for place, name in enumerate(("tag", *QueryDraft.__struct
 TIME, TEXT, SESSION, USER = (_PLACES[name] for name in ("time", "text", "session", "user"))
 HITS, CHANNELS, STAGES, WEIGHTS = (_PLACES[name] for name in ("hits", "channels", "stages", "weights"))
 ANSWER, CITATIONS, ERROR, LATENCY = (_PLACES[name] for name in ("answer", "citations", "error", "latency"))
+_NUMBERS = frozenset((float, int, type(None)))
 QUALITY, ATTRIBUTES, COUNT = (_PLACES[name] for name in ("quality", "attributes", "count"))
 
 
@@ -77,6 +78,8 @@ class Asked:
             record = self._record
             record[HITS] = hits = tuple(hits) if plain else take_hits(hits)  # the host may change its list
             record[COUNT] = len(hits) if count is None else count
+            if count is not None and type(count) is not int:
+                self._usual = False
             if channels is not None:
                 record[CHANNELS], short = take_channels(channels)
                 self._plain = plain and short
@@ -128,8 +131,12 @@ class Asked:
             return
         if time is not None:
             self._record[TIME] = time
+            if type(time) is not float:
+                self._usual = False
         measured = self._start and latency is None
         self._record[LATENCY] = (perf_counter() - self._start) * 1000 if measured else latency
+        if type(self._record[LATENCY]) not in _NUMBERS:
+            self._usual = False
         self._sink.write_query(self)
 
     def __enter__(self) -> Asked:

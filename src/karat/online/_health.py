@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,6 +39,8 @@ from karat.schema import (
     OnlineTable,
 )
 from karat.store import Store, open_store
+
+_LATE = 900.0  # seconds: nobody who looks at a store, as cron does, needs longer to bring records there
 
 
 def check_health(path: str | os.PathLike[str] = "karat.db") -> OnlineHealth:
@@ -93,14 +95,10 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     acknowledged = {} if store is None else store.acknowledgements.counts()
     unseen = _is_unseen(dropped, acknowledged)
     removed = dropped.pop(REMOVED, 0)
-    damages = tuple(
-        OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(moment))
-        for _, file, size, reason, moment in ([] if store is None else store.damages())
-        if (paths.torn / file).exists()  # whoever removes it has seen it
-    )
+    damages = () if store is None else tuple(_list_damages(paths, store))
     return OnlineHealth(
         store=name,
-        healthy=not (unseen or damages or journal.damages),
+        healthy=not (unseen or damages or journal.damages or journal.late),
         bytes=0 if store is None else store.measure(),
         queries=_summarize(store, "queries"),
         events=_summarize(store, "events"),
@@ -116,6 +114,19 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         received=read_received(paths.base),
         **({} if store is None else list_rollouts(store)),
     )
+
+
+def _list_damages(paths: Paths, store: Store) -> Iterator[OnlineDamage]:
+    """Yield what could not be read, by file and reason. Whoever removes a file has seen what is in it."""
+    groups: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for _, file, size, reason, moment in store.damages():
+        groups.setdefault((file, reason), []).append((size, moment))
+    there = {file for file in {file for file, _ in groups} if (paths.torn / file).exists()}
+    for (file, reason), own in groups.items():
+        if file in there:
+            last = max(moment for _, moment in own)
+            size = sum(size for size, _ in own)
+            yield OnlineDamage(file=file, bytes=size, reason=reason, time=format_time(last), parts=len(own))
 
 
 def _find_free(path: Path) -> int | None:
@@ -170,13 +181,15 @@ def _look(paths: Paths, positions: dict[str, int]) -> tuple[OnlineJournal, dict[
                 drops[path.name] = header.dropped
             start = None if header is None else positions.get(path.name, HEADER)
             waiting += _read_segment(path.name, data, start, damages, oldest, final=final)
+    lag = max(0.0, time.time() - min(oldest)) if oldest else None
     journal = OnlineJournal(
         segments=segments,
         writers=writers,
         bytes=size,
         waiting=waiting,
         damages=tuple(damages),
-        lag=max(0.0, time.time() - min(oldest)) if oldest else None,
+        lag=lag,
+        late=lag is not None and lag > _LATE,
     )
     return journal, drops
 

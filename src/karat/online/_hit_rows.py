@@ -128,8 +128,16 @@ def to_float(value: Any) -> float | None:
     """Return a number as a float; None for what is none, and for NaN and infinity, which no file may hold."""
     if value is None or type(value) is bool:
         return None
-    number = value if type(value) is float else float(value)
+    number = value if type(value) is float else _read_number(value)
     return number if number - number == 0 else None
+
+
+def _read_number(value: Any) -> float:
+    """Return a value as a number; one that is none raises without its text, which may be anybody's."""
+    try:
+        return float(value)
+    except (ValueError, TypeError):
+        raise ValueError(f"a {type(value).__name__} is no number") from None
 
 
 def to_rank(value: Any) -> int | None:
@@ -144,7 +152,10 @@ def to_rank(value: Any) -> int | None:
 
 def to_count(value: Any) -> int | None:
     """Return a whole number, from 0; None for less. One that no file can hold raises."""
-    number = -1 if value is None else int(value)
+    try:
+        number = -1 if value is None else int(value)
+    except (ValueError, TypeError):
+        raise ValueError(f"a {type(value).__name__} is no whole number") from None
     if number > _LARGEST:
         raise ValueError(f"{number} is too large")
     return number if number >= 0 else None

@@ -6,10 +6,11 @@ its writer no longer holds its lock. What cannot be read is kept aside, and told
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -245,19 +246,13 @@ class _Reading:
                 self._pass_over(descriptor, size, problem or "the record is not complete")
 
     def _commit(self, batch: _Batch, length: int) -> None:
-        kept: list[Path] = []
         ids: set[str] | None = None if self._emit is None else set()
-        try:
-            with self._store.transaction():
-                new, damages = self._add(batch, ids)
-                for data, reason in damages:
-                    kept.append(self._keep(data))
-                    self._store.add_damage(self._path.name, kept[-1].name, len(data), reason, time.time())
-                self._store.set_position(self._path.name, self._position + length)
-        except Exception:
-            for path in kept:  # the next attempt keeps them again
-                path.unlink(missing_ok=True)
-            raise
+        with ExitStack() as kept, self._store.transaction():
+            new, damages = self._add(batch, ids)
+            file = kept.enter_context(self._keep([data for data, _ in damages]))
+            for data, reason in damages:
+                self._store.add_damage(self._path.name, file, len(data), reason, time.time())
+            self._store.set_position(self._path.name, self._position + length)
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)
         self._done += Ingested(records=new, repeated=seen - new, damaged=len(damages), corrected=batch.corrected)
@@ -292,22 +287,35 @@ class _Reading:
             batch.damages.append((rest, reason))
         self._commit(batch, size - self._position)
 
-    def _keep(self, data: bytes) -> Path:
-        """Write aside what could not be read; return the file."""
-        self._paths.torn.mkdir(mode=0o700, exist_ok=True)
-        path = self._paths.torn / f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    @contextmanager
+    def _keep(self, parts: list[bytes]) -> Iterator[str]:
+        """Write aside what could not be read, all of a segment in one file; yield its name.
+
+        If the block fails nothing of it stays: the next attempt keeps it again.
+        """
+        if not parts:
+            yield ""
+            return
+        folder = self._paths.torn
+        folder.mkdir(mode=0o700, exist_ok=True)
+        known = sorted(folder.glob(f"{glob.escape(self._path.stem)}-*.torn"))
+        path = known[0] if known else folder / f"{self._path.stem}-{self._position}-{time.time_ns()}.torn"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            rest = memoryview(data)
-            while rest:  # a write may take a part only
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-        except BaseException:
-            path.unlink()
-            raise
+            size = os.fstat(descriptor).st_size
+            try:
+                rest = memoryview(b"".join(parts))
+                while rest:  # a write may take a part only
+                    rest = rest[os.write(descriptor, rest) :]
+                os.fsync(descriptor)
+                yield path.name
+            except BaseException:
+                os.ftruncate(descriptor, size)
+                if not size:
+                    path.unlink(missing_ok=True)
+                raise
         finally:
             os.close(descriptor)
-        return path
 
 
 def _select_first(rows: list[Row], ids: set[str]) -> list[Row]:

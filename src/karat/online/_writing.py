@@ -17,6 +17,7 @@ from karat.online._plain import Room, TooLarge
 from karat.online._privacy import Redaction, make_hasher
 from karat.online._segment import LARGEST
 from karat.online._shadow_records import MirroredAnswer, ShadowDraft
+from karat.online._types import check_event, check_query
 
 _MOST_BLANKS = 1024
 _logger = logging.getLogger("karat.online")
@@ -93,6 +94,10 @@ class Writer:
     def write(self, draft: Draft, *, plain: bool = False) -> None:
         """Write a record of any kind. ``plain`` says that hits and channels have short ids only."""
         try:
+            if type(draft) is EventDraft:
+                check_event(draft)
+            elif type(draft) is QueryDraft:
+                check_query(draft, plain=plain)
             self._hide(draft, plain)
             try:
                 payload = encode_draft(draft)

@@ -13,7 +13,8 @@ from karat.schema.watch import CanaryReport, CanaryRule, WatchAlert, WatchReport
 _STATES = {"fine": "fine", "firing": "ALERT", "not measurable": "not measurable"}
 _CLASSES = {"fine": "pass", "alert": "fail", "not measurable": "inconclusive"}
 _DECISIONS = {"promote": "pass", "done": "pass", "roll back": "fail", "hold": "inconclusive", "off": "inconclusive"}
-_COUNTS = ("index", "normaliser", "dropped")
+_COUNTS = ("index", "normaliser", "silence", "dropped")
+_TWO_HOURS = 120.0
 _ORDER = ("firing", "not measurable", "fine")
 _SHORT = {
     "coverage": "coverage", "citation": "citation", "delta_s_p90": "delta-S p90", "delta_s_median": "delta-S median",
@@ -63,7 +64,15 @@ def describe_watch(report: WatchReport) -> str:
     parts += [f"{fine} of {count(len(report.alerts), 'alert')} {'is' if fine == 1 else 'are'} fine"]
     if unknown:
         parts.append(f"{len(unknown)} {'is' if len(unknown) == 1 else 'are'} not measurable")
-    return f"{report.store}, {report.time}: {'; '.join(parts)}."
+    return f"{report.store}, {report.time}: {'; '.join(parts)}.{_describe_silence(report.silent_minutes)}"
+
+
+def _describe_silence(minutes: float | None) -> str:
+    """Return how old the newest query is, in a sentence."""
+    if minutes is None:
+        return ""
+    age = f"{minutes / 60:.1f} hours" if minutes >= _TWO_HOURS else f"{count(round(minutes), 'minute')}"
+    return f" The newest query is {age} old."
 
 
 def list_watch_tables(report: WatchReport) -> Iterator[WatchTable]:

@@ -57,6 +57,8 @@ class OnlineJournal(Struct, frozen=True, kw_only=True):
     """The records that are not in the store yet."""
     lag: float | None = None
     """For how many seconds the oldest of them has waited; null if there is none."""
+    late: bool = False
+    """Whether that is longer than fifteen minutes: nobody brings records into the store."""
     damages: tuple[OnlineSegmentDamage, ...] = ()
     """What cannot be read, and was not ingested yet; afterwards it is kept in the folder ``torn``."""
 
@@ -69,6 +71,9 @@ class OnlineDamage(Struct, frozen=True, kw_only=True):
     bytes: int
     reason: str
     time: str
+    """When the last of it was kept."""
+    parts: int = 1
+    """How many records, or pieces of them, could not be read for this reason."""
 
 
 class OnlineRun(Struct, frozen=True, kw_only=True):

@@ -69,6 +69,10 @@ class WatchReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     opened: Annotated[tuple[str, ...], Meta(description="The alerts that this look opened.")]
     closed: Annotated[tuple[str, ...], Meta(description="The alerts that this look closed.")]
     notes: tuple[str, ...]
+    newest: Annotated[str | None, Meta(description="When the newest query was asked, in UTC; null without any.")] = None
+    silent_minutes: Annotated[
+        float | None, Meta(description="How long before the look that was, whether it is an alert or not.")
+    ] = None
 
 
 class WatchMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
