@@ -48,7 +48,8 @@ def test_exit_codes_for_cron(path: Path, folder: Path) -> None:
     write(path, make_window(1, error="down"))
     alert = run_karat(*arguments[:-1], "2023-11-15T00:11:00Z")
     assert alert.returncode == 1
-    assert alert.stdout.decode().splitlines()[0].endswith("errors fires; 1 of 2 alerts is fine. The newest query is 6 minutes old.")
+    first = alert.stdout.decode().splitlines()[0]
+    assert first.endswith("errors fires; 1 of 2 alerts is fine. The newest query is 6 minutes old.")
 
 
 def test_json_is_the_report(path: Path, folder: Path) -> None:

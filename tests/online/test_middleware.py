@@ -76,3 +76,20 @@ def test_what_is_no_request_is_passed_on(tmp_path: Path) -> None:
     scope = {"type": "lifespan"}
     asyncio.run(LogMiddleware(app, online.open(tmp_path / "karat.db"))(scope, print, repr))  # type: ignore[arg-type]
     assert seen == [(scope, print, repr)]
+
+
+def test_a_slash_at_the_end_is_the_same_path(tmp_path: Path) -> None:
+    """A search is logged once, also where the framework redirects it to the other form."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 307 if scope["path"] == "/search" else 200})
+
+    path = tmp_path / "karat.db"
+    log = online.open(path)
+    wrapped = LogMiddleware(app, log, path="/search")
+    for place in ("/search", "/search/", "/searches", "/"):
+        request(wrapped, place, f"q={place[1:]}")
+    log.close()
+    ingest(path)
+    with read_log(path) as reader:
+        assert [query.text for query in reader.queries()] == ["search/"]

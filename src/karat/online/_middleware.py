@@ -13,14 +13,15 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-_FAILED = 500
+_ELSEWHERE, _REFUSED, _FAILED = 300, 400, 500
 
 
 class LogMiddleware:
     """Logs the requests of one path as queries; any ASGI application can be inside.
 
-    The handler finds the query in ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. All
-    that it logs itself has the session and the user of the request, too.
+    The path may end with a slash or not, and a redirect is not logged. The handler finds the query in
+    ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. All that it logs itself has the
+    session and the user of the request, too.
     """
 
     def __init__(
@@ -60,8 +61,12 @@ class LogMiddleware:
             scope["karat.query"] = asked
 
             async def watch(message: Mapping[str, Any]) -> None:
-                if message.get("type") == "http.response.start" and message.get("status", 0) >= _FAILED:
-                    asked.fail(f"HTTP {message['status']}")
+                if message.get("type") == "http.response.start":
+                    status = message.get("status", 0)
+                    if status >= _FAILED:
+                        asked.fail(f"HTTP {status}")
+                    elif _ELSEWHERE <= status < _REFUSED:  # the search comes again, at another address
+                        asked.logged = False
                 await send(message)
 
             await self.app(scope, receive, watch)
@@ -71,7 +76,7 @@ class LogMiddleware:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
         session = headers.get(self._session_header.lower()) or _read_cookie(headers.get("cookie", ""), self._cookie)
         user = headers.get(self._user_header.lower()) if self._user_header else None
-        if scope.get("path") != self._path:
+        if scope.get("path", "").rstrip("/") != self._path.rstrip("/"):
             return session, user, None
         values = parse_qs(scope.get("query_string", b"").decode("utf-8", "replace")).get(self._parameter)
         return session, user, values[0] if values else None
