@@ -51,7 +51,10 @@ def test_traffic_is_counted(client: TestClient) -> None:
     assert (rates["nothing found"], rates["asked again"], rates["used"], rates["failed"]) == (1, 1, 2, 2)
     assert sum(bucket["queries"] for bucket in traffic["buckets"]) == 5
     assert [bucket["nothing_found"] for bucket in traffic["buckets"] if bucket["queries"]] == [1]
-    assert traffic["watch"]["status"] == "not measurable"
+    states = {alert["name"]: alert["state"] for alert in traffic["watch"]["alerts"]}
+    assert (traffic["watch"]["status"], states.pop("silence")) == ("alert", "firing"), "nobody has asked for long"
+    assert set(states.values()) == {"not measurable", "fine"}
+    assert [name for name, state in states.items() if state == "fine"] == ["dropped"]
 
 
 def test_sessions_are_filtered_and_paged(client: TestClient) -> None:
