@@ -110,8 +110,8 @@ def _measure_silence(newest: float | None, now: float, waiting: int) -> WatchVal
 
 def _find_silence(silence: WatchValue, config: OnlineConfig) -> str:
     """Return that nobody asks anything, which says nothing of what people get; empty if somebody does."""
-    limit = config.alerts["silence"]
-    if not limit.on or silence.value is None or not is_beyond("silence", silence.value, limit.limit):
+    limit = config.alerts.get("silence")
+    if limit is None or not limit.on or silence.value is None or not is_beyond("silence", silence.value, limit.limit):
         return ""
     return f"nothing was asked for {silence.value / 60:.1f} hours: {silence.evidence[0]}"
 
