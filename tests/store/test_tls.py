@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from store_rows import QUERY
 
 from debian import program
+from debian_postgres import find_port, open_servers
 from in_process import run_karat
 from karat.store import open_store
-from postgres import choose_folder
 
 ADDRESS = "postgresql:///postgres"
-SETTINGS = """
-ssl = on
-ssl_cert_file = 'server.pem'
-ssl_key_file = 'server.key'
-listen_addresses = '127.0.0.1'
-fsync = off
-"""
+SETTINGS = "ssl = on", "ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'"
 
 pytestmark = pytest.mark.slow(5)
 
@@ -45,52 +35,24 @@ def make_certificates(folder: Path) -> None:
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
-def find_programs() -> Path:
-    """Return the folder of Debian's PostgreSQL; that of the other tests was built without TLS."""
-    program("PostgreSQL over TLS", "postgresql", names=("pg_lsclusters",))
-    return max(Path("/usr/lib/postgresql").glob("*/bin"))
-
-
-def run(programs: Path, folder: Path, name: str, *arguments: str) -> None:
-    """Run a program of PostgreSQL, which refuses to be root."""
-    user: dict[str, Any] = {} if os.geteuid() else {"user": "postgres", "group": "postgres"}
-    command = [programs / name, "-D", "data", *arguments]
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, **user)
-
-
-def make_server(programs: Path, folder: Path, port: str, password: str) -> None:
-    """Write the files of a server that takes nothing but TLS."""
-    make_certificates(folder)
-    (folder / "password").write_text(password)
-    for path in (folder, *folder.iterdir()) if not os.geteuid() else ():
-        shutil.chown(path, "postgres", "postgres")
-    run(programs, folder, "initdb", "-U", "postgres", "--pwfile=password", "-A", "scram-sha-256", "--no-sync")
-    for name in ("server.key", "server.pem"):
-        (folder / name).rename(folder / "data" / name)
-    with (folder / "data" / "postgresql.conf").open("a") as file:
-        file.write(f"{SETTINGS}port = {port}\nunix_socket_directories = '{folder}'\n")
-    (folder / "data" / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[dict[str, str]]:
-    """A server on 127.0.0.1, as variables by which programs find it."""
-    programs, folder, password = find_programs(), choose_folder("tls-" + secrets.token_hex(4)), secrets.token_hex(8)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    folder.mkdir(mode=0o700)
-    try:
-        make_server(programs, folder, port, password)
-        run(programs, folder, "pg_ctl", "start", "-w", "-l", "log")
-        try:
-            yield {
-                "PGHOST": "localhost", "PGPORT": port, "PGUSER": "postgres", "PGPASSWORD": password,
-                "PGSSLMODE": "verify-full", "PGSSLROOTCERT": str(folder / "authority.pem"),
-            }  # fmt: skip
-        finally:
-            run(programs, folder, "pg_ctl", "stop", "-m", "immediate")
-    finally:
-        shutil.rmtree(folder)
+    """A server that takes nothing but TLS, as variables by which programs find it."""
+    port, password = find_port(), secrets.token_hex(8)
+    with open_servers() as servers:
+        make_certificates(servers.folder)
+        (servers.folder / "password").write_text(password)
+        servers.own()
+        servers.run("initdb", "data", "-U", "postgres", "--pwfile=password", "-A", "scram-sha-256", "--no-sync")
+        for name in ("server.key", "server.pem"):
+            (servers.folder / name).rename(servers.folder / "data" / name)
+        servers.configure("data", port, *SETTINGS)
+        (servers.folder / "data" / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
+        servers.start("data")
+        yield {
+            "PGHOST": "localhost", "PGPORT": port, "PGUSER": "postgres", "PGPASSWORD": password,
+            "PGSSLMODE": "verify-full", "PGSSLROOTCERT": str(servers.folder / "authority.pem"),
+        }  # fmt: skip
 
 
 @pytest.fixture
