@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from cli.gate_project import make_run, make_set
+from karat.index import Indexer
+from karat.pages import keep_traffic
 from karat.schema import json_schema
 from karat.server import PAGES
-from server.served import OLD, WORK, find_sessions, make_client, make_project
+from server.served import OLD, WORK, find_sessions, make_client, make_indexed_project, make_project
 
 ADDRESSES = {
     "overview": "/index", "runs": "/runs", "run": "/runs/new", "golden": "/golden", "golden-query": "/golden/q01",
@@ -203,3 +207,33 @@ def test_overview_tells_what_is_next(client: TestClient) -> None:
     for step in page["next"]:
         assert client.get(step["address"].partition("#")[0]).status_code == 200
     assert [point["run"] for point in page["trend"]] == ["old", "new"]
+
+
+MORE = (
+    "/live?span=all&q=wifi", "/runs?q=new&sort=-time", "/runs/new?show=failed&category=times&limit=2", "/nothing",
+    "/compare?a=old&b=new&order=gains&limit=1", "/experiments?sweep=*&limit=1", "/proposals?state=open",
+    "/queries/q02?run=old", "/golden?limit=2", "/trials?limit=1",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere(tmp_path: Path) -> None:
+    """Of every page, of pages with filters, and of the pages that these lead to: exports and pictures, too."""
+    indexer, client = Indexer(make_indexed_project(tmp_path)), make_client(tmp_path)
+    indexer.compare("old", "new")
+    for span in ("day", "week", "month", "all"):
+        keep_traffic(indexer, "", span)
+    starts = [ADDRESSES[page.name] + ASKED.get(page.name, "") for page in PAGES if page.name != "session"]
+    seen, left = set(), [*starts, *MORE, *find_sessions(client)]
+    for _ in range(2):
+        found: dict[str, str] = {}
+        for path in left:
+            seen.add(path)
+            html = client.get(path).text
+            found |= {unescape(link): path for link in re.findall(r'\bhref="(/[^"]*)"', html)}
+        left = [link.partition("#")[0] for link in found]
+        for link, path in found.items():
+            answer = client.get(link)
+            assert answer.status_code == 200, (path, link, answer.text[:300])
+        left = sorted({link for link in left if link not in seen and not link.startswith("/static/")})
+    assert len(seen) > 100
