@@ -125,8 +125,49 @@ def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> 
         "see karat power\nthe gate looks for drops only: its one-sided p, before correction, is half of the two-sided "
         "one: RR@10 0.0312\n"
     ) in out
+    assert (
+        "trust p, and not the interval, where they disagree: that of RR@10 leaves out 0 with p 0.0625 (5 of 12 changed)"
+        in out
+    )
     assert "the gate looks" not in run("five.jsonl", "all.jsonl", "-m", "RR@10")[0]  # a gain
     assert "the gate looks" not in run("a.jsonl", "b.jsonl", "-m", "RR@10")[0]  # 0.3125 / 2: nor does the gate see it
+
+
+def test_of_a_count_no_query_wins(run: Run, folder: Path) -> None:
+    """More unjudged documents are neither better nor worse; of RR, one query is better and four are worse."""
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "Unjudged@1", "-m", "RR@10")
+    rows = {
+        line.split()[0]: line.split()[-2:] for line in out.splitlines() if line.startswith(("Unjudged@1 ", "RR@10 "))
+    }
+    assert rows["Unjudged@1"] == ["-", "12"]
+    assert rows["RR@10"] == ["1/7/4", "12"]
+
+
+def test_documents_with_ids_like_those_of_chunks_stay_apart(run: Run, folder: Path) -> None:
+    """The set judges x:chunk:0, so that x:chunk:7 is another document; its place is that of karat score.
+
+    Where the set judges other documents, hits count once for each document, and a note says how to keep them apart.
+    """
+    (folder / "qrels.txt").write_text("q 0 x:chunk:0 1\n")
+    (folder / "plain.txt").write_text("q 0 y 1\n")
+    for name, first in (("one", "x:chunk:7"), ("two", "z")):
+        (folder / f"{name}.txt").write_text(
+            f"q Q0 {first} 1 4 t\nq Q0 x:chunk:8 2 3 t\nq Q0 x:chunk:0 3 2 t\nq Q0 y 4 1 t\n"
+        )
+    for golden_file, place in (("qrels", 3), ("plain", 4)):
+        (folder / "karat.toml").write_text(f'[golden]\npath = "{golden_file}.txt"\n')
+        value = karat.score(folder / f"{golden_file}.txt", folder / "one.txt", ["RR@10"]).mean()["RR@10"]
+        assert value == 1 / place
+        out, err = run("one.txt", "two.txt", "--golden", ".", "-m", "RR@10")
+        row = next(line for line in out.splitlines() if line.startswith("RR@10"))
+        if golden_file == "qrels":
+            assert (row.split()[1], err) == (f"{value:.4f}", "")
+            continue
+        assert row.split()[1] == f"{1 / 2:.4f}"  # all of x is one document
+        assert "one.txt: 2 hits more of the same document, by ids such as 'x:chunk:7'" in err
+        assert "--ids opaque keeps them apart" in err
+        again, _ = run("one.txt", "two.txt", "--golden", ".", "-m", "RR@10", "--ids", "opaque")
+        assert next(line for line in again.splitlines() if line.startswith("RR@10")).split()[1] == f"{value:.4f}"
 
 
 def test_bounds_of_the_difference(run: Run, folder: Path) -> None:

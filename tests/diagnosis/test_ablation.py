@@ -109,6 +109,12 @@ def test_the_verb_prints_parts_and_floor(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["ablate", str(folder)])
     assert result.exit_code == 0, result.output
     assert "lexical floor" in result.output
+    head, row = (line for line in result.output.splitlines() if line.startswith(("without ", "expand ")))
+    signs = {part.part: part.measures[0].p_sign for part in ablate(folder).parts}
+    sign = "-" if signs["expand"] is None else f"{signs['expand']:.4f}"
+    assert "  p sign  better  worse" in head
+    assert row.split()[-3] == sign
+    assert "CRITICAL, important and HARMFUL need both at 0.05" in result.output
     result = CliRunner().invoke(cli, ["ablate", str(folder), "--json", "-m", "R@1"])
     assert [row["measure"] for row in json.loads(result.stdout)["floor"]] == ["R@1"]
     (folder / "own.py").write_text("def find(query, k):\n    return []\n", encoding="utf-8")

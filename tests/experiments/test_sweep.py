@@ -74,8 +74,8 @@ def test_with_an_objective_only_a_gain_is_accepted(folder: Path) -> None:
     result = sweep(only + systems("same", "bit_better", "better"))
     assert words(result) == {"same": "REJECTED", "bit_better": "REJECTED", "better": "ACCEPTED"}
     same, bit_better, better = result.outcomes
-    assert same.verdict.reason == "no gain is shown: RR@10 did not move, p = 1"
-    assert bit_better.verdict.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5"
+    assert same.verdict.reason == "no gain is shown: RR@10 did not move, p = 1 for it alone"
+    assert bit_better.verdict.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5 for it alone"
     assert better.verdict.reason.endswith("RR@10 rose by 0.25; p < 0.001 for 3 variants")
     assert better.verdict.corrected == 2**-12  # the one query of bit_better is never as far out as twelve
 

@@ -10,6 +10,8 @@ from karat.core import count_things
 if TYPE_CHECKING:
     from karat.schema import AblationDocument
 
+_SMALLEST = 0.00005
+
 
 def ablation_text(document: AblationDocument) -> str:
     """Return what to do, every part with its measures, and the lexical floor."""
@@ -26,14 +28,21 @@ def ablation_text(document: AblationDocument) -> str:
 def _parts(document: AblationDocument) -> str:
     if not document.parts:
         return ""
-    rows = [["without", "verdict", "measure", "full", "without it", "95 % of the change", "p", "better", "worse"]]
+    rows = [
+        ["without", "verdict", "measure", "full", "without it", "95 % of the change", "p", "p sign", "better", "worse"]
+    ]
     for part in document.parts:
         for i, row in enumerate(part.measures):
             interval = "-" if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}"
-            p = "-" if row.p_corrected is None else f"{row.p_corrected:.4f}"
-            shown = [number(row.full), number(row.without), interval, p, str(row.better), str(row.worse)]
+            tests = _p(row.p_corrected), _p(row.p_sign)
+            shown = [number(row.full), number(row.without), interval, *tests, str(row.better), str(row.worse)]
             rows.append([part.part if not i else "", row.verdict, row.measure, *shown])
-    return render(rows, left=3) + "\np is corrected for all parts and measures; better and worse count queries"
+    note = "p is corrected for all parts and measures, p sign is not; CRITICAL, important and HARMFUL need both at 0.05"
+    return f"{render(rows, left=3)}\n{note}; better and worse count queries"
+
+
+def _p(p: float | None) -> str:
+    return "-" if p is None else "<0.0001" if p < _SMALLEST else f"{p:.4f}"
 
 
 def _floor(document: AblationDocument) -> str:

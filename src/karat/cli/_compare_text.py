@@ -72,9 +72,17 @@ def _row(test: ComparedMeasure, correction: str) -> list[str]:
         else f"{round(test.low, 3) + 0.0:+.3f} to {round(test.high, 3) + 0.0:+.3f}",
         *_p_values(test, correction),
         "-" if test.effect is None else f"{round(test.effect, 2) + 0.0:+.2f}",
-        f"{test.wins}/{test.ties}/{test.losses}" if test.n else "-",
+        _count_wins(test),
         f"{test.n:,}" if test.n else "-",
     ]
+
+
+def _count_wins(test: ComparedMeasure) -> str:
+    """Return how many queries won, tied and lost; "-" for a count, of which more is neither better nor worse."""
+    from karat.core import Measure
+
+    judged = test.n and Measure.parse(test.measure).definition.higher_is_better is not None
+    return f"{test.wins}/{test.ties}/{test.losses}" if judged else "-"
 
 
 def _bounds(pair: ComparedPair) -> str:
@@ -149,7 +157,20 @@ def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:
             f"no difference{between} is shown in {rest}, which does not mean that there is none: see karat power"
         )
     drops = [test for test in tests if test.measure in unclear and _direction(test) == "worse"]
-    return "\n".join(filter(None, ["; ".join(parts), _explain_gate(drops, comparison.alpha)]))
+    notes = _explain_gate(drops, comparison.alpha), _explain_intervals(tests, comparison.alpha)
+    return "\n".join(filter(None, ["; ".join(parts), *notes]))
+
+
+def _explain_intervals(tests: Sequence[ComparedMeasure], alpha: float) -> str:
+    """Return of which measures the interval and the uncorrected p seem to contradict each other, and which to trust."""
+    apart = []
+    for test in tests:
+        if test.low is None or test.high is None or test.p is None:
+            continue
+        if (test.low > 0 or test.high < 0) != (test.p <= alpha):
+            where = "leaves out" if test.low > 0 or test.high < 0 else "includes"
+            apart.append(f"{test.measure} {where} 0 with p {_p(test.p)} ({test.n - test.ties:,} of {test.n:,} changed)")
+    return f"trust p, and not the interval, where they disagree: that of {'; that of '.join(apart)}" if apart else ""
 
 
 def _explain_gate(drops: Sequence[ComparedMeasure], alpha: float) -> str:

@@ -174,7 +174,7 @@ def _verdict(
     if decision.outcome is Outcome.INCONCLUSIVE:
         return REJECTED, f"inconclusive: {_reasons(decision, Outcome.INCONCLUSIVE)}"
     if objective.required and (claims.gain is None or claims.gain > policy.drop.alpha):
-        return REJECTED, f"no gain is shown: {_describe_change(claims.change)}, {_p(claims.gain)}"
+        return REJECTED, f"no gain is shown: {_describe_change(claims.change)}, {_p(claims.gain)} for it alone"
     if tests is None:
         return ACCEPTED, f"passes policy {policy.name}, which makes no test"
     p, corrected = tests

@@ -9,9 +9,11 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core import MEASURES, Definition, Floats, Measure, Parameter
+from karat.core import MEASURES, Definition, Floats, Measure, MeasureError, Parameter
 from karat.measures._alignment import Alignment
 from karat.measures._evidence import judge_each
+
+_ROUNDING = 1e-9
 
 
 class Kernel(Protocol):
@@ -123,11 +125,32 @@ def explain(measure: Measure, alignment: Alignment) -> tuple[Floats, Sequence[st
     arguments, definition = measure.arguments(), measure.definition
     if definition.traced:
         judge, queries = definition.kernel, alignment.queries
-        return judge_each(judge, alignment.evidence, queries, definition.undefined, measure.cutoff, **arguments)
+        values, why = judge_each(judge, alignment.evidence, queries, definition.undefined, measure.cutoff, **arguments)
+        return _require_declared(measure, values, len(queries)), why
     if arguments.pop("judged_only", False):
         alignment = alignment.judged_only
     kernel: Kernel = definition.kernel
-    return kernel(alignment, measure.cutoff, **arguments), None
+    return _require_declared(measure, kernel(alignment, measure.cutoff, **arguments), len(alignment.queries)), None
+
+
+def _require_declared(measure: Measure, values: Floats, queries: int) -> Floats:
+    """Return the values of a measure; those of a user's own are held to what it declares."""
+    definition = measure.definition
+    if definition.kernel.__module__.startswith("karat."):
+        return values
+    values = np.asarray(values, np.float64)
+    if values.shape != (queries,):
+        shape = " x ".join(map(str, values.shape)) or "one"
+        raise MeasureError(f"{measure} returned {shape} values for {queries:,} queries; return one for each, in order")
+    high = measure.cutoff if definition.high is None else definition.high
+    most = np.inf if high is None else float(high)
+    outside = values[np.isinf(values) | (values < definition.low - _ROUNDING) | (values > most + _ROUNDING)]
+    if len(outside):
+        raise MeasureError(
+            f"{measure} returned {outside[0]:g}, outside of the range that it declares, {definition.low:g} to {most:g};"
+            " correct it, or say low= and high= where it is declared; no value is nan"
+        )
+    return values
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace, UsageError, shorten
+from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace, UsageError, count_things, shorten
 from karat.files import BOM, decode
 from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
@@ -93,7 +93,7 @@ def _read_ranking(path: str | Path, golden: GoldenSet | None) -> ForeignRun:
     if golden is None:
         golden = GoldenSet(queries=tuple(Query(id=query, text="") for query in run))
     queries, parts = queries_of(golden), Parts(golden)
-    traces = []
+    traces: list[Trace] = []
     for query in queries:
         if query in run:
             # By score, then by id, both descending: the order of trec_eval, which scoring uses as well.
@@ -103,7 +103,22 @@ def _read_ranking(path: str | Path, golden: GoldenSet | None) -> ForeignRun:
             except InputError as error:
                 raise InputError(f"query {shorten(query)}: {error.what}", source=str(path), hint=error.hint) from None
             traces.append(Trace(query=query, text=_text(golden, query), hits=hits))
-    return ForeignRun(traces=tuple(traces), strangers=tuple(query for query in run if query not in queries))
+    strangers = tuple(query for query in run if query not in queries)
+    return ForeignRun(traces=tuple(traces), strangers=strangers, notes=(*_note_merged(traces, parts, str(path)),))
+
+
+def _note_merged(traces: Sequence[Trace], parts: Parts, source: str) -> Iterator[str]:
+    """Yield a note if hits count as one document by their ids alone: the golden set has no such document."""
+    merged, example = 0, ""
+    for trace in traces:
+        unknown = [hit for hit in trace.hits if hit.document != hit.id and hit.document not in parts.documents]
+        several = len(unknown) - len({hit.document for hit in unknown})
+        merged, example = merged + several, example or (unknown[0].id if several else "")
+    if merged:
+        yield (
+            f"{source}: {count_things(merged, 'hit')} more of the same document, by ids such as {shorten(example)}, of "
+            "which the golden set knows no document; if these are whole documents, --ids opaque keeps them apart"
+        )
 
 
 def _hit(name: str, score: float, part: Part) -> Hit:

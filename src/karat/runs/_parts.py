@@ -42,6 +42,7 @@ class Parts:
             if target.block:
                 self._blocks.setdefault(target.block, {})[target.document] = None
                 self._of_query.setdefault((query, target.block), {})[target.document] = None
+        self._suffixed = any(document_of(document) != document for document in self.documents)
 
     def of(self, id: str, query: str, document: str = "") -> Part:
         """Return the part that an id names among the hits of a query.
@@ -49,6 +50,7 @@ class Parts:
         ``document`` is the document that the system names, if it does. An id that is neither a document of the set
         nor a chunk of one may be the id of a block: of the block that was judged for the query, or else of one that
         was judged for any query. If several documents have such a block, the id is ambiguous, which is an error.
+        Where documents of the set themselves have ids such as ``wifi:chunk:3``, an unknown id is a document as well.
         """
         if document:
             return self._within(document, "" if id == document else id)
@@ -62,7 +64,7 @@ class Parts:
             return self._within(self._document(id, query), id)
         if len(self.documents) == 1 and self._blocks:  # the set is about the blocks of one document
             return Part(next(iter(self.documents)), block=id)
-        return Part(document_of(id))
+        return Part(id if self._suffixed else document_of(id))
 
     def by_scheme(self, id: str, scheme: str) -> Part:
         """Return the part that an id names in one scheme of ids, whether or not the set has the document."""

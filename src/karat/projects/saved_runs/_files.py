@@ -17,7 +17,7 @@ from karat.golden import fingerprint
 from karat.projects._gating import find_project, require_complete
 from karat.projects._project import Project, open_project
 from karat.projects.saved_runs._configured import describe_difference
-from karat.runs import read_begun, read_run_file
+from karat.runs import read_begun, read_header, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
 _DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")
@@ -98,10 +98,13 @@ def choose_newest(
 ) -> tuple[RunFile, tuple[str, ...]]:
     """Return what :func:`newest_run` returns, of files that are ordered already; ``source`` is named in errors.
 
-    A variant of a sweep is chosen only if there is nothing else: it was tried, and is not what the project has.
+    A variant of a sweep is chosen only if there is nothing else, or if it has the settings of the project: others were
+    tried, and are not what the project has.
     """
     digest = fingerprint(project.golden)
     variants = find_variants(project.config.folder)
+    own = next((file.path.name for file in files if file.path.name in variants and _is_configured(project, file)), "")
+    variants -= {own}
     faults: dict[Path, str] = {}
     for file in sorted(files, key=lambda file: file.path.name in variants):
         faults[file.path] = _find_fault(project, file, digest, configured=configured)
@@ -116,6 +119,12 @@ def choose_newest(
         source=source,
         hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
     )
+
+
+def _is_configured(project: Project, file: RunFile) -> bool:
+    """Return whether the header of a run says that the configured system made it."""
+    provenance = None if file.path.is_fifo() else read_header(file.path)
+    return provenance is not None and not describe_difference(project, Run(provenance=provenance, traces=()))
 
 
 def _find_fault(project: Project, file: RunFile, digest: str, *, configured: bool) -> str:
