@@ -108,7 +108,7 @@ def test_a_strict_policy_is_four(run: Run, folder: Path) -> None:
     """Where inconclusive must not pass, it does not."""
     (folder / "karat.toml").write_text(CONFIG + '[gate]\non_inconclusive = "fail"\n')
     out, _ = run(".", code=4)
-    assert "INCONCLUSIVE by policy karat.toml (default, but for on_inconclusive), which fails here" in out
+    assert "INCONCLUSIVE by policy karat.toml (default, except on_inconclusive), which fails here" in out
 
 
 def test_reports_are_written_for_people(run: Run, folder: Path) -> None:

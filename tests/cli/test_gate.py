@@ -293,7 +293,7 @@ max_drop_rel = 0.05
         "q01                   must find something relevant",
         "q02 RR@10             must reach 0.5",
     ]  # fmt: skip
-    assert "PASS by policy karat.toml (beluga, but for RR@10 category=times, DupRate@10" in out
+    assert "PASS by policy karat.toml (beluga, except RR@10 category=times, DupRate@10" in out
 
 
 @pytest.mark.slow

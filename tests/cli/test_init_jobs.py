@@ -99,7 +99,7 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
     fresh(repository)
     green = job.run("Gate")
     assert green.returncode == 0, green.stderr
-    policy = "karat.toml (default, but for must_pass)"
+    policy = "karat.toml (default, except must_pass)"
     assert f"PASS by policy {policy}: it may ship" in green.stdout
     reported = job.run("Report")
     assert reported.returncode == 0, reported.stderr

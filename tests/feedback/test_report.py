@@ -196,7 +196,7 @@ def test_a_page_cuts_long_queries_and_marks_days_without_traffic() -> None:
     one = report_sessions(rebuild_sessions([ask("1", 0, "wifi", "a")], [])).notes
     assert one[:2] == (
         "1 session is few: look at the intervals",
-        "of 1 query nobody knows what became of it; it does not count as used",
+        "the outcome of 1 query is unknown; it does not count as used",
     )
 
 

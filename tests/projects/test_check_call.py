@@ -49,7 +49,7 @@ def test_what_may_not_ship_raises_with_its_reasons(project: Path) -> None:
         check(project, lambda query, k: ["pool"])
     assert refused.value.exit_code == 1
     assert str(refused.value).splitlines() == [
-        "fail by policy karat.toml (default, but for RR@10): 1 of 3 checks",
+        "fail by policy karat.toml (default, except RR@10): 1 of 3 checks",
         "RR@10, at least 0.9: 0.3333 is below 0.9",
         "  current 0.3333",
         "  lowest (3 of 3):",

@@ -103,4 +103,4 @@ def test_a_policy_of_karat_toml_says_what_it_changes() -> None:
         "extends": "fit",
         "changes": ["R@5: at least 0.7 (was: at least 0.8)"],
     }
-    assert "PASS by policy karat.toml (fit, but for R@5): it may ship" in render_text(typed(document))
+    assert "PASS by policy karat.toml (fit, except R@5): it may ship" in render_text(typed(document))

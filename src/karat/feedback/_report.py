@@ -210,8 +210,8 @@ def _list_notes(traffic: Traffic) -> Iterable[str]:
         yield describe_weight(traffic.weight.value)
     unknown = sum(outcomes.get("unknown", 0) for outcomes in traffic.intents.values())
     if unknown == 1:
-        yield "of 1 query nobody knows what became of it; it does not count as used"
+        yield "the outcome of 1 query is unknown; it does not count as used"
     elif unknown:
-        yield f"of {unknown:,} queries nobody knows what became of them; they do not count as used"
+        yield f"the outcome of {unknown:,} queries is unknown; they do not count as used"
     if not len(traffic.latencies):
         yield "no latency was recorded"

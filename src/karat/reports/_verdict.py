@@ -31,15 +31,15 @@ def name_policy(verdict: Verdict) -> str:
     >>> from karat.schema import Verdict
     >>> name_policy(Verdict(outcome="pass", exit_code=0, passed=True, policy="karat.toml", extends="fit",
     ...                     changes=("R@5: at least 0.7 (was: at least 0.8)",), on_inconclusive="pass", failures=()))
-    'karat.toml (fit, but for R@5)'
+    'karat.toml (fit, except R@5)'
     """
     name = clean(verdict.policy, 80)
     if not verdict.extends:
         return name
     changed = list(dict.fromkeys(clean(change.partition(": ")[0], 80) for change in verdict.changes or ()))
     more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
-    but = f", but for {', '.join(changed[:_NAMED])}{more}" if changed else ""
-    return f"{name} ({clean(verdict.extends, 80)}{but})"
+    changes = f", except {', '.join(changed[:_NAMED])}{more}" if changed else ""
+    return f"{name} ({clean(verdict.extends, 80)}{changes})"
 
 
 def name_outcome(document: DecisionDocument) -> str:
