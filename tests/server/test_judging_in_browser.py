@@ -17,6 +17,7 @@ from browsers import browser as browser
 from karat import golden
 from karat.core import Judgment, Target
 from karat.labelling import measure_labels, open_desk, propose_wording
+from karat.server import Tokens
 from labelling.rooms import add_queue, ana_says, bo_says, make_golden, make_project, say
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ NEXT = "key => { const f = document.getElementById('judge'); return !f || f.elem
 
 
 @contextmanager
-def serving(folder: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(folder: Path, port: int = 0, options: tuple[str, ...] = ()) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server process of its own; yields it and its port."""
-    command = [sys.executable, "-m", "karat", "serve", str(folder), "--port", str(port), "--json"]
+    command = [sys.executable, "-m", "karat", "serve", str(folder), "--port", str(port), "--json", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
@@ -212,3 +213,64 @@ def test_pages_pass_axe_and_fit(browser: Browser, project: Path, scheme: Any, wi
             if width > 1000 or name in ("judge?queue=first&who=ana", "proposals/1"):
                 assert find_axe_faults(page) == [], name
         assert faults == []
+
+
+@pytest.mark.slow(10)
+def test_notes_and_chosen_words_stay_with_their_pair(project: Path, browser: Browser) -> None:
+    """When the page is loaded again, and when the label is taken back."""
+    with serving(project) as (_, port):
+        page = browser.new_page()
+        faults = watch(page, origin := f"http://127.0.0.1:{port}")
+        page.goto(f"{origin}/judge?queue=first&who=ana")
+        page.keyboard.press("n")
+        page.keyboard.type("not sure")
+        page.keyboard.press("Escape")
+        page.evaluate("() => getSelection().selectAllChildren(document.getElementById('text'))")
+        page.wait_for_selector("#chosen:not([hidden])")
+        end = page.input_value("#judge [name=end]")
+        asked = page.evaluate(ASKED)
+        page.reload()
+        assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
+        assert page.locator("#chosen").is_visible()
+        key = page.evaluate(ASKED)[2]
+        page.keyboard.press("2")
+        page.wait_for_function(NEXT, arg=key)
+        assert page.input_value("[name=note]") == ""
+        key = page.evaluate(ASKED)[2]
+        page.keyboard.press("u")
+        page.wait_for_function(NEXT, arg=key)
+        assert page.evaluate(ASKED)[:2] == asked[:2]
+        assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
+        page.close()
+    assert faults == []
+
+
+@pytest.mark.slow(10)
+def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, browser: Browser) -> None:
+    """As after a new start of the server: the note and the pair are still there."""
+    token = Tokens(project).add("Ana", "annotator")
+    with serving(project, options=("--with-tokens",)) as (_, port):
+        context = browser.new_context()
+        page = context.new_page()
+        watch(page, origin := f"http://127.0.0.1:{port}")
+        page.goto(f"{origin}/judge?queue=first")
+        page.fill("#token", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#judge")
+        asked = page.evaluate(ASKED)
+        context.clear_cookies()
+        page.keyboard.press("2")
+        link = page.locator("#told a")
+        link.wait_for()
+        assert "Not saved" in page.inner_text("#told")
+        other = context.new_page()
+        other.goto(origin + (link.get_attribute("href") or ""))
+        other.fill("#token", token)
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#judge")
+        page.bring_to_front()
+        page.keyboard.press("2")
+        page.wait_for_function(NEXT, arg=asked[2])
+        context.close()
+    (saved,) = (json.loads(line) for line in (project / "labels/people/Ana.jsonl").read_text().splitlines()[1:])
+    assert [saved["query"], saved["document"], saved["key"]] == asked

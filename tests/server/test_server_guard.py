@@ -143,7 +143,7 @@ def test_nothing_is_shown_without_a_token(guarded: TestClient) -> None:
     for address in ("/", "/runs.json", "/runs.csv", "/api", "/events", "/index.svg"):
         assert guarded.get(address, headers={"accept": "application/json"}).status_code == 401
     answer = guarded.get("/runs", headers={"accept": "text/html"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fruns")
     assert "Sign in" in guarded.get("/sign-in").text
 
 
@@ -179,6 +179,30 @@ def test_people_sign_in_and_out(guarded: TestClient, folder: Path) -> None:
     tokens.revoke(text.split("_")[1])
     assert guarded.get("/runs").status_code == 401
     assert guarded.post("/sign-in", data={"token": text}).status_code == 401
+
+
+def test_who_signs_in_goes_on_where_they_were(guarded: TestClient, folder: Path) -> None:
+    """On this server alone, also after a wrong token; an address of another one is that of the first page."""
+    text = Tokens(folder).add("Grace", "annotator")
+    html = {"accept": "text/html"}
+    asked = "/judge?queue=first&who="
+    link = guarded.get(asked, headers=html).headers["location"]
+    assert link == "/sign-in?next=%2Fjudge%3Fqueue%3Dfirst%26who%3D"
+    shown = 'name="next" value="/judge?queue=first&amp;who="'
+    assert shown in guarded.get(link).text
+    assert shown in guarded.post("/sign-in", data={"token": "wrong", "next": asked}, headers=html).text
+    odd = (
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example/",
+        "javascript:alert(1)",
+        "judge",
+        "/x\r\ny: z",
+        "/ä",
+    )
+    for address, expected in ((asked, asked), *((address, "/") for address in odd)):
+        answer = guarded.post("/sign-in", data={"token": text, "next": address}, headers=ORIGIN)
+        assert (answer.status_code, answer.headers["location"]) == (303, expected)
 
 
 def test_guessing_is_slow(folder: Path) -> None:

@@ -25,7 +25,17 @@ from karat.files import name_paths
 from karat.index import Index, open_index
 from karat.pages import SUFFIXES, NotNow, NotReady, NotThere
 from karat.server._answers import answer_csv, answer_json, answer_svg, answer_text, name_status
-from karat.server._asking import FORM_TOKEN, Refused, convert, find_missing, read_asked, read_fields, wants_html
+from karat.server._asking import (
+    FORM_TOKEN,
+    Refused,
+    convert,
+    find_missing,
+    find_own_path,
+    link_sign_in,
+    read_asked,
+    read_fields,
+    wants_html,
+)
 from karat.server._events import Streams
 from karat.server._guard import Gate, Guard, Visitor, find_visitor
 from karat.server._openapi import describe_api
@@ -239,30 +249,34 @@ class Application:
     async def _sign_in(self, request: Request) -> Response:
         visitor = find_visitor(request.scope)
         if request.method != "POST":
+            goes_on = find_own_path(request.query_params.get("next", ""))
             if visitor.user is not None:
-                return RedirectResponse("/", 303)
-            return self._send_message(request, "sign-in.html", 200, "")
+                return RedirectResponse(goes_on, 303)
+            return self._send_message(request, "sign-in.html", 200, "", goes_on=goes_on)
         fields, _ = await read_fields(request)
         user = self._gate.tokens.find(str(fields.get("token", "")))
+        goes_on = find_own_path(str(fields.get("next", "")))
         if user is None:
-            return self._refuse_sign_in(request, visitor.peer)
+            return self._refuse_sign_in(request, visitor.peer, goes_on)
         self._gate.audit.note("signed in", user=user.name, token=user.token, peer=visitor.peer)
         self._gate.sessions.end(visitor.secret)  # of whoever was signed in here before
-        response = RedirectResponse("/", 303)
+        response = RedirectResponse(goes_on, 303)
         response.headers["set-cookie"] = self._gate.make_cookie(self._gate.sessions.begin(user))
         return response
 
-    def _refuse_sign_in(self, request: Request, peer: str) -> Response:
+    def _refuse_sign_in(self, request: Request, peer: str, goes_on: str) -> Response:
         """Answer a wrong token; nothing is awaited between the look at the limit and the count."""
         wait = self._gate.attempts.seconds_to_wait(peer)
         if wait:
             self._gate.audit.note_stranger("sign-in too often", peer=peer)
-            response = self._send_message(request, "sign-in.html", 429, f"Too many tries. Wait {wait} seconds.")
+            said = f"Too many tries. Wait {wait} seconds."
+            response = self._send_message(request, "sign-in.html", 429, said, goes_on=goes_on)
             response.headers["retry-after"] = str(wait)
             return response
         self._gate.attempts.note(peer)
         self._gate.audit.note("sign-in refused", peer=peer)
-        return self._send_message(request, "sign-in.html", 401, "That token is not good, or no longer.")
+        said = "That token is not good, or no longer."
+        return self._send_message(request, "sign-in.html", 401, said, goes_on=goes_on)
 
     async def _sign_out(self, request: Request) -> Response:
         visitor = self._require(request, "viewer")
@@ -276,14 +290,22 @@ class Application:
         response.headers["clear-site-data"] = '"cache", "storage"'
         return response
 
-    def _send_message(self, request: Request, template: str, status: int, message: str, heading: str = "") -> Response:
+    def _send_message(
+        self, request: Request, template: str, status: int, message: str, heading: str = "", goes_on: str = "/"
+    ) -> Response:
         """Return an error, or the page on which people sign in, in the form that was asked for."""
         if request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", ""):
             return answer_json(request, {"error": message, "status": status}, status)
         visitor = find_visitor(request.scope)
         site = self._describe_site(request, visitor)
         body = render(
-            template, heading=heading or name_status(status), message=message, status=status, here=None, **site
+            template,
+            heading=heading or name_status(status),
+            message=message,
+            status=status,
+            here=None,
+            goes_on=goes_on,
+            **site,
         )
         return answer_text(request, body, "text/html", status)
 
@@ -299,7 +321,7 @@ class Application:
             response.headers["retry-after"] = "1"
             return response
         if isinstance(error, Refused) and error.status == 401 and wants_html(request):
-            return RedirectResponse("/sign-in", 303)
+            return RedirectResponse(link_sign_in(request), 303)
         kinds = {NotThere: 404, NotNow: 409, SystemFailed: 503}
         status = next((status for kind, status in kinds.items() if isinstance(error, kind)), 400)
         status = error.status if isinstance(error, Refused) else status

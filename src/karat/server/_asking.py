@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ _PATIENCE = 30.0  # seconds for all of a body
 FORM_TOKEN = "csrf"  # noqa: S105 (the name of a field)
 _FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
 _FIELDS = 200
+_LONGEST_ADDRESS = 2000
 
 
 class Refused(InputError):
@@ -39,6 +40,22 @@ def read_asked(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> Struct:
             raise Refused(400, f"{name!r} is given twice")
         values[name] = value
     return convert(kind, values)
+
+
+def find_own_path(address: str) -> str:
+    """Return an address of this server as it is, and that of the first page for any other: none leads elsewhere.
+
+    >>> find_own_path("/judge?queue=first"), find_own_path("//evil.example"), find_own_path("https://evil.example")
+    ('/judge?queue=first', '/', '/')
+    """
+    is_own = address.startswith("/") and address[1:2] not in ("/", "\\") and len(address) <= _LONGEST_ADDRESS
+    return address if is_own and address.isascii() and address.isprintable() else "/"
+
+
+def link_sign_in(request: Request) -> str:
+    """Return the address on which somebody signs in and goes on with what was asked for."""
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return "/sign-in" if find_own_path(asked) == "/" else f"/sign-in?{urlencode({'next': asked})}"
 
 
 def find_missing(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> set[str]:

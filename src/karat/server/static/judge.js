@@ -14,6 +14,44 @@
     place.classList.toggle("trouble", isTrouble);
   }
 
+  /** A session that has ended: the pair and the note stay here, and the same key sends them again after signing in. */
+  function askToSignIn() {
+    tell("Not saved: you are signed out, as after a new start of the server. ", true);
+    const link = document.createElement("a");
+    link.href = `/sign-in?${new URLSearchParams({ next: location.pathname + location.search })}`;
+    link.target = "_blank";
+    link.textContent = "Sign in on another page";
+    document.getElementById("told")?.append(link, ", come back, and press the key again.");
+  }
+
+  /* What was written and chosen for a pair stays with it: when the page is loaded again, and when a label is taken back. */
+  const PARTS = ["note", "quote", "start", "end"];
+
+  function nameDraft(form) {
+    return `karat-draft ${["who", "queue", "query", "document"].map((name) => form.elements[name].value).join(" ")}`;
+  }
+
+  function keep() {
+    const form = document.getElementById("judge");
+    if (!form) return;
+    const draft = Object.fromEntries(PARTS.map((name) => [name, form.elements[name].value]));
+    draft.chosen = document.getElementById("chosen").textContent;
+    try { sessionStorage.setItem(nameDraft(form), JSON.stringify(draft)); } catch { return; /* nothing is kept here */ }
+  }
+
+  function restore() {
+    const form = document.getElementById("judge");
+    if (!form) return;
+    let draft = null;
+    try { draft = JSON.parse(sessionStorage.getItem(nameDraft(form)) ?? "null"); } catch { return; }
+    if (!draft) return;
+    for (const name of PARTS) form.elements[name].value = draft[name];
+    const chosen = document.getElementById("chosen");
+    chosen.textContent = draft.chosen;
+    chosen.hidden = draft.chosen === "";
+    if (draft.note || draft.quote) page.querySelector("details.more").open = true;
+  }
+
   /** Put the content of another page of the server in place of this one. */
   function put(html, address) {
     const fresh = new DOMParser().parseFromString(html, "text/html");
@@ -30,6 +68,7 @@
 
   function begin() {
     begun = performance.now();
+    restore();
     page.querySelector("#text mark")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -62,6 +101,7 @@
           continue;
         }
         const html = await answer.text();
+        if (answer.status === 401) { askToSignIn(); return; }
         if (answer.ok && put(html, answer.url)) return;
         const message = new DOMParser().parseFromString(html, "text/html").querySelector("main p")?.textContent;
         tell(`Not saved: ${message ?? answer.status}`, true);
@@ -96,7 +136,9 @@
     form.elements.end.value = isEmpty ? "" : String(start + words.length);
     chosen.hidden = isEmpty;
     chosen.textContent = isEmpty ? "" : `The words that answer: ${words.length > 200 ? `${words.slice(0, 200)} …` : words}`;
+    keep();
   }
+  page.addEventListener("input", (event) => { if (event.target.closest("#judge")) keep(); });
   document.addEventListener("selectionchange", select);
 
   document.addEventListener("keydown", (event) => {
