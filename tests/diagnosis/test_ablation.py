@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import product
 from math import comb
@@ -108,13 +109,16 @@ def test_the_verb_prints_parts_and_floor(tmp_path: Path) -> None:
     folder = make(tmp_path / "full")
     result = CliRunner().invoke(cli, ["ablate", str(folder)])
     assert result.exit_code == 0, result.output
-    assert "lexical floor" in result.output
     head, row = (line for line in result.output.splitlines() if line.startswith(("without ", "expand ")))
     signs = {part.part: part.measures[0].p_sign for part in ablate(folder).parts}
     sign = "-" if signs["expand"] is None else f"{signs['expand']:.4f}"
     assert "  p sign  better  worse" in head
     assert row.split()[-3] == sign
     assert "CRITICAL, important and HARMFUL need both at 0.05" in result.output
+    table = result.output[result.output.index("lexical floor") :]
+    assert "the rest" in table
+    assert re.search(r"adds little|may not be worth its cost|is needed", table)
+    assert not re.search("PAUSE|RATIONALIZE|PROCEED", result.output), "words of JSON"
     result = CliRunner().invoke(cli, ["ablate", str(folder), "--json", "-m", "R@1"])
     assert [row["measure"] for row in json.loads(result.stdout)["floor"]] == ["R@1"]
     (folder / "own.py").write_text("def find(query, k):\n    return []\n", encoding="utf-8")

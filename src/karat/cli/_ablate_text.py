@@ -46,10 +46,12 @@ def _p(p: float | None) -> str:
 
 
 def _floor(document: AblationDocument) -> str:
+    from karat.reports import describe_rest
+
     if not document.floor:
         return ""
-    rows = [["lexical floor", "words alone", "full", "ratio", "advice"]]
+    rows = [["lexical floor", "words alone", "full", "ratio", "the rest"]]
     for row in document.floor:
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-        rows.append([row.measure, number(row.floor), number(row.full), ratio, row.advice or "-"])
+        rows.append([row.measure, number(row.floor), number(row.full), ratio, describe_rest(row.advice)])
     return render(rows)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
     from karat.reports._failures import OF_REFUSED, OF_UNANSWERABLE, QueryStanding, query_limits
+    from karat.reports._floor import describe_rest
     from karat.reports._gain import render_gain
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
@@ -68,6 +69,7 @@ __all__ = [
     "defuse",
     "describe_canary",
     "describe_policy",
+    "describe_rest",
     "describe_shadow",
     "describe_traffic",
     "describe_trial",
@@ -135,6 +137,7 @@ _HOME = {
     **dict.fromkeys(("describe_traffic", "format_rate", "list_traffic_facts", "render_online_html"), "_online"),
     "hints": "_patterns",
     "describe_policy": "_policy",
+    "describe_rest": "_floor",
     "RULES": "_recommendations",
     **dict.fromkeys(("describe_shadow", "list_shadow_facts", "list_shadow_tables", "render_shadow_html"), "_shadow"),
     **dict.fromkeys(

@@ -16,6 +16,7 @@ NOTE_FLOOR = (
 )
 
 _REST = {"PAUSE": "adds little", "RATIONALIZE": "may not be worth its cost", "PROCEED": "is needed"}
+"""What the advice on a ratio means for the rest of the system."""
 _WHY = {
     "PAUSE": "the rest of the system adds little",
     "RATIONALIZE": "check that the rest of the system is worth its cost",
@@ -29,11 +30,20 @@ _NOTES = {
 }
 
 
+def describe_rest(advice: str) -> str:
+    """Return in plain words what an advice says about all that is not words.
+
+    >>> describe_rest("PAUSE")
+    'adds little'
+    """
+    return _REST.get(advice, "-")
+
+
 def list_floor(document: DecisionDocument) -> Iterator[tuple[str, ...]]:
     """Yield a row for each measure that the lexical channel was scored on."""
     for row in document.lexical_floor.measures if document.lexical_floor is not UNSET else ():
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-        yield row.measure, format_number(row.floor), format_number(row.full), ratio, _REST.get(row.advice, "-")
+        yield row.measure, format_number(row.floor), format_number(row.full), ratio, describe_rest(row.advice)
 
 
 def note_floor(document: DecisionDocument) -> str:
@@ -58,7 +68,7 @@ def describe_floor(document: DecisionDocument) -> str:
         return f"cannot be compared with a system that reaches nothing{partial}"
     advices = {advice for _, _, advice in rated}
     if len(advices) > 1:
-        shown = ", ".join(f"{share} of {name} (the rest {_REST.get(advice, '-')})" for name, share, advice in rated)
+        shown = ", ".join(f"{share} of {name} (the rest {describe_rest(advice)})" for name, share, advice in rated)
         return f"reach {shown}{partial}"
     shown = ", ".join(f"{share} of {name}" for name, share, _ in rated)
     (advice,) = advices
