@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
+from each import each
 from karat.online import check_health, check_store, forget, ingest
 from karat.online.receiving import Receiver, import_files
 from karat.online.receiving import _receiver as receivers
 from karat.online.receiving import _server as servers
-from karat.online.receiving._otlp_http import BadRequest, answer_export
+from karat.online.receiving._density import count_messages
+from karat.online.receiving._otlp_http import JSON, PROTOBUF, BadRequest, answer_export
 from karat.online.receiving._server import Server
 from karat.traces.spans import _otlp
 from online.receiving.conftest import Read
@@ -87,6 +90,66 @@ def test_requests_with_too_much_in_them_are_refused(receiver: Receiver, monkeypa
     for kind, body in (("json", _to_json(3)), ("x-protobuf", make_request(10).SerializeToString())):
         response = answer_export(receiver, "/v1/traces", {"content-type": f"application/{kind}"}, body)
         assert b"a span may have 2 attributes" in response.body
+
+
+def in_group(body: bytes) -> bytes:
+    """Return the spans or log records of a request in their scope and resource."""
+    for _ in range(2):
+        body = b"\x12" + _to_varint(len(body)) + body
+    return b"\x0a" + body[1:]
+
+
+def _to_varint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+@pytest.mark.slow
+@each(
+    "path, kind, body",
+    [
+        ("/v1/traces", PROTOBUF, in_group(b"\x12\x00" * 1_000_001)),  # spans without anything in them
+        ("/v1/traces", PROTOBUF, in_group(b"\x12\x02\x4a\x00" * 600_000)),  # each with an empty attribute
+        ("/v1/logs", PROTOBUF, in_group(b"\x12\x02\x32\x00" * 600_000)),
+        ("/v1/logs", PROTOBUF, b"\x0a\x00" * 1_000_001),
+        ("/v1/traces", JSON, b'{"resourceSpans": [' + b"{}," * 1_000_000 + b"{}]}"),
+        ("/v1/logs", JSON, b'{"resourceLogs": ' + b"[" * 1_100_000),
+    ],
+    ids=["spans", "attributes", "attributes of records", "resources", "objects", "arrays"],
+)
+def test_a_body_of_tiny_parts_is_refused_before_it_is_decoded(
+    receiver: Receiver, path: str, kind: str, body: bytes
+) -> None:
+    """Fifteen megabytes of spans without anything in them would take 1.4 GB."""
+    with pytest.raises(BadRequest, match="1,000,000 values within values; send smaller batches") as error:
+        answer_export(receiver, path, {"content-type": kind}, body)
+    assert (error.value.status, error.value.reason) == (413, "too_large")
+
+
+def test_messages_are_counted_as_they_are_decoded() -> None:
+    """By the type of each field: texts and ids are none, whatever they hold. A body that is cut off has fewer."""
+    request = make_request(3, text="\x12\x00" * 50)
+    body = request.SerializeToString()
+    count = sum(1 for _ in list_messages(request))
+    assert count_messages(body, request.DESCRIPTOR) == count > 20
+    assert all(count_messages(body[:size], request.DESCRIPTOR) <= count for size in range(len(body)))
+    assert count_messages(b"\x0b" + body, request.DESCRIPTOR) == 0  # a group, which nothing of OTLP is
+    deep = b""
+    for _ in range(300):
+        deep = b"\x2a" + _to_varint(len(deep) + 2) + b"\x0a" + _to_varint(len(deep)) + deep
+    assert 90 < count_messages(deep, AnyValue.DESCRIPTOR) < 110
+
+
+def list_messages(message: Any) -> Iterator[Any]:
+    """Yield the messages in a message."""
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for inner in value if field.is_repeated else [value]:
+                yield inner
+                yield from list_messages(inner)
 
 
 def _to_json(attributes: int) -> bytes:

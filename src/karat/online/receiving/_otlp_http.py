@@ -13,6 +13,7 @@ from typing import Any
 
 from karat.core import InputError, SystemFailed
 from karat.net import require_package
+from karat.online.receiving._density import check_density
 from karat.online.receiving._receiver import Overloaded, Receiver
 from karat.traces.spans import Batch, TooMany, read_json_request, read_message
 
@@ -108,12 +109,14 @@ def too_large() -> BadRequest:
 
 def _decode(path: str, kind: str, body: bytes) -> Batch:
     try:
-        if kind == JSON:
+        request = None if kind == JSON else _message(path, "Request")
+        check_density(body, request)
+        if request is None:
             value = json.loads(body)
             if not isinstance(value, dict):
                 raise ValueError("it is not an object")
             return read_json_request(value, "the body")
-        return read_message(_message(path, "Request").FromString(body))
+        return read_message(request.FromString(body))
     except TooMany as error:
         raise BadRequest(413, "too_large", str(error)) from None
     except (ValueError, RecursionError, InputError) as error:
