@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from each import each
 from karat import schema
 from karat.schema import Mismatch, from_plain, json_schema, to_plain
 
@@ -43,7 +44,7 @@ def test_plain_data_becomes_a_document_and_back() -> None:
     assert isinstance(point.x, int)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "message"),
     [
         ({"x": "3"}, "$.x: expected `int | float`, got `str`"),

@@ -59,13 +59,12 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         report_document,
         require_writable,
     )
-    from karat.schema import GoldenErrors, to_json
+    from karat.schema import to_json
 
     project = set_parameters(open_project(folder, **pop_scoring(options)), options["parameters"])
     report = check_configured(project.golden, project.config)
     if report.errors:
-        errors = GoldenErrors(lint=report.document())
-        emit(to_json(errors) if options["as_json"] else _errors(report, folder))
+        emit(to_json(report.refusal()) if options["as_json"] else _errors(report, folder))
         context.exit(2)
     refuse_input(options["reports"] or project.config.folder / "reports", "--reports", folder=True)
     # A mistake is reported before anything is asked; and what the system does to files does not change the decision.

@@ -11,6 +11,7 @@ from karat.cli._choice import Choice
 from karat.cli._output import write_output
 from karat.cli._progress import say
 from karat.cli._table import emit, emit_data, escaped
+from karat.core import count_things
 
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 
@@ -54,8 +55,8 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
     from karat.golden import read_runs
-    from karat.schema import FusionSummary, to_json
-    from karat.systems import Fusion, format_trec, fuse
+    from karat.schema import to_json
+    from karat.systems import Fusion, describe_fusion, format_trec, fuse
 
     _check_usage(runs, options)
     ranked = read_runs(runs, passages=False)
@@ -71,12 +72,9 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
         emit_data(text)
         return
     write_output(options["output"], text)
-    counts = {"queries": len(fused), "hits": sum(map(len, fused.values()))}
-    if options["as_json"]:
-        parameters: dict[str, Any] = {**fusion.describe(), "depth": options["depth"], **counts}
-        emit(to_json(FusionSummary(written=options["output"], runs=tuple(runs), **parameters)))
-    else:
-        emit(f"{escaped(options['output'])}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
+    document = describe_fusion(fused, fusion, options["output"], runs, depth=options["depth"])
+    size = f"{count_things(document.queries, 'query', 'queries')}, {count_things(document.hits, 'hit')}"
+    emit(to_json(document) if options["as_json"] else f"{escaped(options['output'])}: {size}")
 
 
 def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -103,7 +101,7 @@ def _check_runs(runs: tuple[str, ...]) -> None:
 
 def _weights(runs: tuple[str, ...], text: str | None) -> dict[str, float]:
     """Return a weight for each run, from numbers separated by commas."""
-    from karat.core import UsageError, count_things
+    from karat.core import UsageError
 
     if text is None:
         return {}

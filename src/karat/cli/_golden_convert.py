@@ -31,21 +31,13 @@ def command(source: str, destination: str, to: str, from_: str | None, documents
     Example: karat golden convert examples/hotel hotel-beir --to beir
     """
     from karat import golden
-    from karat.schema import GoldenConversion, to_json
+    from karat.schema import to_json
 
     gold = golden.open_set(source, from_, documents=documents)
     lost = write_set(gold, destination, to)
     for note in (*gold.notes, *lost):
         say(note)
-    document = GoldenConversion(
-        written=destination,
-        format=to,
-        documents=len(gold.documents),
-        queries=len(gold.queries),
-        judgments=len(gold.judgments),
-        notes=gold.notes,
-        lost=lost,
-    )
+    document = golden.describe_conversion(gold, destination, to, lost)
     emit(to_json(document) if as_json else _text(document))
 
 

@@ -98,41 +98,27 @@ class _Chosen(NamedTuple):
 
 def _pool(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Chosen:
     from karat import golden
-    from karat.schema import GoldenPool, to_json
+    from karat.schema import to_json
 
     pairs = golden.pool(gold, ranked.tables, depth=options["depth"] or _DEPTH)
-    unjudged = sum(pair.grade is None for pair in pairs)
-    written = (pairs if options["everything"] else pairs[:unjudged])[: options["limit"]]
-    line = f"{len(written):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"
-    return _Chosen(written, line, to_json(GoldenPool(pairs=len(pairs), unjudged=unjudged, written=len(written))))
+    chosen = pairs if options["everything"] else [pair for pair in pairs if pair.grade is None]
+    written = chosen[: options["limit"]]
+    document = golden.describe_pool(pairs, len(written))
+    line = f"{document.written:,} of {document.pairs:,} pairs, {document.unjudged:,} not judged yet"
+    return _Chosen(written, line, to_json(document))
 
 
 def _decide(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Chosen:
     from karat import golden
     from karat.core import UsageError
-    from karat.schema import GoldenDecision, to_json
+    from karat.schema import to_json
 
     if len(ranked.tables) != 2:
         raise UsageError(f"--decide is about two runs, and there are {len(ranked.tables):,}")
     first, second = ranked.tables
     decision = golden.decide_pool(gold, (first, second), options["measure"] or _MEASURE)
     written = decision.pairs[: options["limit"]]
-    estimate = decision.estimate
-    document = GoldenDecision(
-        measure=str(decision.measure),
-        runs=(ranked.files[0], ranked.files[1]),
-        better=None if decision.better is None else ranked.files[decision.better],
-        difference=estimate.mean,
-        sd=estimate.sd,
-        judged_difference=estimate.judged,
-        share=estimate.share,
-        highest_share=estimate.highest_share,
-        confidence=estimate.confidence,
-        judged=decision.judged,
-        unjudged=len(decision.pairs),
-        lacking=decision.lacking,
-        written=len(written),
-    )
+    document = golden.describe_decision(decision, (ranked.files[0], ranked.files[1]), len(written))
     line = f"{len(written):,} of {len(decision.pairs):,} pairs that are not judged yet and tell the runs apart"
     return _Chosen(written, line, to_json(document), list(_describe(document, decision)))
 

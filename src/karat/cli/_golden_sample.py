@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -31,17 +30,14 @@ def command(set_: str, destination: str, n: int, stratify: str | None, seed: int
     Example: karat golden sample examples/hotel hotel-50 --stratify category --n 50 --seed 1
     """
     from karat import golden
-    from karat.schema import GoldenSample, to_json
+    from karat.schema import to_json
 
     gold = golden.open_set(set_)
     sample = golden.sample(gold, n, stratify=stratify, seed=seed)
     lost = write_set(sample, destination, to)
     for note in (*gold.notes, *lost):
         say(note)
-    groups = Counter(getattr(query, stratify) for query in sample.queries) if stratify else Counter[str]()
-    document = GoldenSample(
-        written=destination, queries=tuple(query.id for query in sample.queries), groups=dict(groups)
-    )
+    document = golden.describe_sample(sample, destination, stratify)
     emit(to_json(document) if as_json else _text(document, len(gold.queries)))
 
 

@@ -45,7 +45,7 @@ def command(
     from karat import golden
     from karat.core import UsageError
     from karat.files import Reading
-    from karat.schema import GoldenSynthesis, to_json
+    from karat.schema import to_json
 
     if len(paths) != (2 if needles is None else 1):
         raise UsageError("name DOCUMENTS and DESTINATION, or --needles and DESTINATION")
@@ -60,12 +60,7 @@ def command(
             say(note)
         gold = golden.synthesise(documents, per_document, name=Path(destination).name)
     write_set(gold, destination)
-    document = GoldenSynthesis(
-        written=destination,
-        documents=len(gold.documents),
-        queries=len(gold.queries),
-        fingerprint=golden.fingerprint(gold),
-    )
+    document = golden.describe_synthesis(gold, destination)
     text = (
         f"{escaped(destination)}: {count_things(document.queries, 'query', 'queries')} "
         f"from {count_things(document.documents, 'document')}"

@@ -15,7 +15,6 @@ from karat.cli._table import bold, emit, escaped, printable, tell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from karat.schema import StartReport
     from karat.start import FileResult, Start
 
 _UNSURE = ("pass", "fail")
@@ -46,7 +45,7 @@ def command(folder: str, **options: Any) -> None:
     Example: karat init --documents docs --ci github --yes
     """
     from karat.schema import to_json
-    from karat.start import Start, start_project
+    from karat.start import Start, describe_start, start_project
 
     if not options["yes"] and not options["as_json"]:
         options = {**options, **_ask_options(options)}
@@ -59,7 +58,7 @@ def command(folder: str, **options: Any) -> None:
         karat=options["karat"] or "",
     )
     results = start_project(start)
-    emit(to_json(_document(results)) if options["as_json"] else _text(start, results))
+    emit(to_json(describe_start(results)) if options["as_json"] else _text(start, results))
 
 
 def _ask_options(options: dict[str, Any]) -> dict[str, str]:
@@ -109,23 +108,6 @@ def _check_reply(question: str) -> Callable[[str], str]:
         return reply
 
     return clean
-
-
-def _document(results: list[FileResult]) -> StartReport:
-    from karat.schema import StartedFile, StartReport
-
-    return StartReport(
-        files=tuple(
-            StartedFile(
-                path=os.path.abspath(result.path),  # noqa: PTH100 (links are not followed)
-                state=result.state,
-                diff=result.diff,
-                notes=result.notes,
-                todo=result.todo,
-            )
-            for result in results
-        )
-    )
 
 
 _STATES = {

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from karat.cli._table import emit, printable, render
 from karat.core import MEASURES, Definition
-
-if TYPE_CHECKING:
-    from karat.schema import MeasureDefinition
 
 
 @click.command("measures")
@@ -23,9 +18,10 @@ def command(name: str | None, as_json: bool) -> None:
     """
     definitions = [MEASURES.get(name)] if name else list(MEASURES)
     if as_json:
-        from karat.schema import MeasureListing, to_json
+        from karat.measures import list_measures
+        from karat.schema import to_json
 
-        emit(to_json(MeasureListing(measures=tuple(map(_describe, definitions))), indent=1))
+        emit(to_json(list_measures(definitions), indent=1))
     elif name:
         emit(explain(definitions[0]))
     else:
@@ -52,20 +48,3 @@ def explain(definition: Definition) -> str:
     if definition.aliases:
         parts += ["", f"Also known as: {', '.join(definition.aliases)}"]
     return "\n".join(parts)
-
-
-def _describe(definition: Definition) -> MeasureDefinition:
-    from karat.schema import MeasureDefinition, MeasureParameter
-
-    return MeasureDefinition(
-        name=definition.name,
-        aliases=definition.aliases,
-        cutoff=definition.cutoff,
-        parameters=tuple(
-            MeasureParameter(name=p.name, type=p.kind, default=p.default, help=p.help) for p in definition.parameters
-        ),
-        aggregate=definition.aggregate,
-        higher_is_better=definition.higher_is_better,
-        queries=definition.queries,
-        doc=definition.doc,
-    )

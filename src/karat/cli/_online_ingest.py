@@ -47,7 +47,7 @@ def command(store: str, follow: bool, every: float, keep: float, project: str | 
     config = None if project is None else read_config(Path(project)).telemetry
     with emitting(config, lambda note: tell(escaped(note))) as send:
         done = _follow(store, every, 3600 * keep, send) if follow else ingest(store, keep=3600 * keep, emit=send)
-    document = _to_document(done)
+    document = done.document()
     emit(to_json(document) if as_json else _text(document, store))
 
 
@@ -73,19 +73,6 @@ def _follow(store: str, every: float, keep: float, send: Emit | None) -> Ingeste
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _to_document(done: Ingested) -> OnlineIngest:
-    from karat.schema import OnlineIngest
-
-    return OnlineIngest(
-        records=done.records,
-        repeated=done.repeated,
-        damaged=done.damaged,
-        segments=done.segments,
-        busy=done.busy,
-        corrected=done.corrected,
-    )
 
 
 def _text(document: OnlineIngest, store: str) -> str:

@@ -7,15 +7,11 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
 
 from karat.cli._table import escaped, tell
-from karat.core import InputError
-from karat.files import write_file
 
 _VARIABLE = "KARAT_PROGRESS"
 _PAUSE = 0.25  # seconds between two writes
@@ -77,12 +73,10 @@ class Progress:
         now = time.monotonic()
         if done < total and stage == self._written[0] and now - self._written[1] < _PAUSE:
             return
-        from karat.schema import to_json
-        from karat.schema.pages import WorkProgress
+        from karat.work import write_progress
 
         self._written = stage, now
-        with suppress(InputError):  # whoever watches sees less; the work goes on
-            write_file(Path(self._file), to_json(WorkProgress(stage=stage, done=done, total=total)))
+        write_progress(self._file, stage, done, total)
 
     def _finish(self) -> None:
         if self._bar is not None:

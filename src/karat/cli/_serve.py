@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +10,7 @@ from karat.cli._table import emit, escaped, tell
 from karat.cli._verbs import DefaultGroup
 
 if TYPE_CHECKING:
-    from karat.schema.pages import ServerStart, TokenLine
+    from karat.schema.pages import ServerStart
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _DIR = click.option("--project", metavar="DIR", default=".", show_default=True, help="The project.")
@@ -113,15 +113,16 @@ def add(name: str, role: str, days: int, project: str, as_json: bool) -> None:
 
     Example: karat serve token add Ada --role annotator
     """
-    tokens, audit = _open(project)
-    text = tokens.add(name, role, days)
-    line = tokens.list()[0]
-    audit.note("token added", token=line.id, subject=f"{role} {name}")
+    from karat.schema import to_json
+    from karat.server import add_token
+
+    document = add_token(project, name, role, days)
     if as_json:
-        _print([line], text)
+        emit(to_json(document))
     else:
-        tell(f"{escaped(name)} may sign in with this token until {line.expires[:10]}; it is not shown again:")
-        emit(text)
+        until = document.tokens[0].expires[:10]
+        tell(f"{escaped(name)} may sign in with this token until {until}; it is not shown again:")
+        emit(document.token)
 
 
 @token.command("list", short_help="List the tokens, without their secrets.")
@@ -132,12 +133,17 @@ def list_(project: str, as_json: bool) -> None:
 
     Example: karat serve token list --project examples/hotel
     """
-    tokens, _ = _open(project)
-    lines = tokens.list()
+    from karat.schema import to_json
+    from karat.server import list_tokens
+
+    document = list_tokens(project)
     if as_json:
-        _print(lines)
+        emit(to_json(document))
         return
-    rows = [f"{line.id}  {line.state:7}  {line.role:9}  {line.expires[:10]}  {escaped(line.name)}" for line in lines]
+    rows = [
+        f"{line.id}  {line.state:7}  {line.role:9}  {line.expires[:10]}  {escaped(line.name)}"
+        for line in document.tokens
+    ]
     emit("\n".join(["id        state    role       expires     name", *rows]) if rows else "no tokens yet")
 
 
@@ -150,24 +156,8 @@ def revoke(id_: str, project: str, as_json: bool) -> None:
 
     Example: karat serve token revoke 5f2a90c1
     """
-    tokens, audit = _open(project)
-    tokens.revoke(id_)
-    audit.note("token revoked", token=id_)
-    if as_json:
-        _print(tokens.list())
-    else:
-        emit(f"revoked {escaped(id_)}")
-
-
-def _open(project: str) -> tuple[Any, Any]:
-    from karat.server import Audit, Tokens, require_project
-
-    place = require_project(project)
-    return Tokens(place), Audit(place)
-
-
-def _print(lines: list[TokenLine] | tuple[TokenLine, ...], text: str = "") -> None:
     from karat.schema import to_json
-    from karat.schema.pages import TokenList
+    from karat.server import revoke_token
 
-    emit(to_json(TokenList(tokens=tuple(lines), token=text)))
+    document = revoke_token(project, id_)
+    emit(to_json(document) if as_json else f"revoked {escaped(id_)}")

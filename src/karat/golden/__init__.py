@@ -14,6 +14,13 @@ from karat.golden._source import open_set
 
 if TYPE_CHECKING:
     from karat.golden._deciding import PoolDecision, WeighedPool, decide_pool, weigh_pool
+    from karat.golden._descriptions import (
+        describe_conversion,
+        describe_decision,
+        describe_pool,
+        describe_sample,
+        describe_synthesis,
+    )
     from karat.golden._diff import diff
     from karat.golden._documents import read_documents
     from karat.golden._merge import agreement, change_in_place, merge, merge_in_place
@@ -45,7 +52,12 @@ __all__ = [
     "change_in_place",
     "check",
     "decide_pool",
+    "describe_conversion",
+    "describe_decision",
+    "describe_pool",
     "describe_questions",
+    "describe_sample",
+    "describe_synthesis",
     "diff",
     "digest_judged_documents",
     "digest_texts",
@@ -74,6 +86,16 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Report", "ceiling", "check"), "lint"),
     **dict.fromkeys(("PoolDecision", "WeighedPool", "decide_pool", "weigh_pool"), "_deciding"),
+    **dict.fromkeys(
+        (
+            "describe_conversion",
+            "describe_decision",
+            "describe_pool",
+            "describe_sample",
+            "describe_synthesis",
+        ),
+        "_descriptions",
+    ),
     "diff": "_diff",
     "read_documents": "_documents",
     **dict.fromkeys(("agreement", "change_in_place", "merge", "merge_in_place"), "_merge"),

@@ -49,6 +49,7 @@ from karat.measures._trusted import LAPSED, name_judge
 from karat.measures._untestable import NOT_FOR, UNTESTABLE
 
 if TYPE_CHECKING:
+    from karat.measures._definitions import list_measures
     from karat.measures._document import measure_bounds, run_scores, score_report
     from karat.measures._hits import score_hits
     from karat.measures._linear import LinearMeasure, make_linear
@@ -98,6 +99,7 @@ __all__ = [
     "interpolate",
     "is_excused",
     "join_parts",
+    "list_measures",
     "make_linear",
     "measure",
     "measure_bounds",
@@ -145,6 +147,7 @@ _HOME = {
     "LinearMeasure": "_linear",
     "Overlap": "_overlap",
     "make_linear": "_linear",
+    "list_measures": "_definitions",
     "measure_bounds": "_document",
     "run_scores": "_document",
     "score_hits": "_hits",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
 from karat.online._emitting import Emit
@@ -36,6 +37,9 @@ from karat.online._shadow_records import LoggedShadow
 from karat.online._stored import event_row, query_row, shadow_row
 from karat.store import Row, Store, open_store
 
+if TYPE_CHECKING:
+    from karat.schema import OnlineIngest
+
 _PIECE = 4 << 20  # bytes that are read, and committed, at once: more than the largest frame
 KEEP_SECONDS = 86400.0
 """How long segments are kept that a server has."""
@@ -58,6 +62,23 @@ class Ingested:
     """Records whose time could not be right: they have that of the writer's clock, and the other as an attribute."""
     busy: bool = False
     """Whether another ingester is at work, and this one left it alone."""
+
+    def document(self) -> OnlineIngest:
+        """Return it as a JSON document.
+
+        >>> Ingested(records=2).document().records
+        2
+        """
+        from karat.schema import OnlineIngest
+
+        return OnlineIngest(
+            records=self.records,
+            repeated=self.repeated,
+            damaged=self.damaged,
+            segments=self.segments,
+            busy=self.busy,
+            corrected=self.corrected,
+        )
 
     def __add__(self, other: Ingested) -> Ingested:
         return Ingested(

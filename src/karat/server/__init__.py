@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from karat.server._page import Action, Page, Visit
     from karat.server._pages import PAGES
     from karat.server._serving import require_project, serve
+    from karat.server._signing import add_token, list_tokens, revoke_token
     from karat.server._tokens import ROLES, Role, Tokens
 
 __all__ = [
@@ -25,8 +26,11 @@ __all__ = [
     "Role",
     "Tokens",
     "Visit",
+    "add_token",
+    "list_tokens",
     "make_app",
     "require_project",
+    "revoke_token",
     "serve",
 ]
 
@@ -38,6 +42,7 @@ _HOME = {
     "Audit": "_audit",
     "Gate": "_guard",
     **dict.fromkeys(("require_project", "serve"), "_serving"),
+    **dict.fromkeys(("add_token", "list_tokens", "revoke_token"), "_signing"),
     **dict.fromkeys(("ROLES", "Role", "Tokens"), "_tokens"),
 }
 

@@ -2,6 +2,6 @@
 
 from karat.start._doctor import examine_installation
 from karat.start._project import CI, Start, start_project
-from karat.start._writing import FileResult
+from karat.start._writing import FileResult, describe_start
 
-__all__ = ["CI", "FileResult", "Start", "examine_installation", "start_project"]
+__all__ = ["CI", "FileResult", "Start", "describe_start", "examine_installation", "start_project"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from karat.core import InputError
 from karat.files import append_file, decode, lock_folder, read_bytes, write_file
 from karat.start._golden import Starter, is_same_set, write_set
+
+if TYPE_CHECKING:
+    from karat.schema import StartReport
 
 State = Literal["written", "extended", "same", "kept"]
 
@@ -29,6 +32,24 @@ class FileResult:
     """What is worth knowing about it."""
     todo: tuple[str, ...] = ()
     """What is left to do by hand."""
+
+
+def describe_start(results: Iterable[FileResult]) -> StartReport:
+    """Return what became of each file as a document, with absolute paths."""
+    from karat.schema import StartedFile, StartReport
+
+    return StartReport(
+        files=tuple(
+            StartedFile(
+                path=os.path.abspath(result.path),  # noqa: PTH100 (links are not followed)
+                state=result.state,
+                diff=result.diff,
+                notes=result.notes,
+                todo=result.todo,
+            )
+            for result in results
+        )
+    )
 
 
 def check_place(path: Path) -> None:

@@ -14,7 +14,7 @@ from karat.systems._recording import read_stages, read_telemetry
 
 if TYPE_CHECKING:
     from karat.systems._chunk import Chunk
-    from karat.systems._fuse import Fused, Fusion, format_trec, fuse
+    from karat.systems._fuse import Fused, Fusion, describe_fusion, format_trec, fuse
     from karat.systems._inspector import RESULT, Inspection, Inspector
     from karat.systems._pipeline import Pipeline
     from karat.systems._stages import Stages, build
@@ -37,6 +37,7 @@ __all__ = [
     "TenantMixed",
     "adapt",
     "build",
+    "describe_fusion",
     "format_trec",
     "fuse",
     "hash_code",
@@ -52,7 +53,7 @@ __all__ = [
 
 # Imported at first use: evaluating a function of one's own needs neither an index nor an HTTP client.
 _HOME = {
-    **dict.fromkeys(("Fused", "Fusion", "format_trec", "fuse"), "_fuse"),
+    **dict.fromkeys(("Fused", "Fusion", "describe_fusion", "format_trec", "fuse"), "_fuse"),
     **dict.fromkeys(("RESULT", "Inspection", "Inspector"), "_inspector"),
     "Pipeline": "_pipeline",
     "Chunk": "_chunk",

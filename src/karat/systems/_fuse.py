@@ -31,6 +31,7 @@ from statistics import fmean
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from karat.core import InputError, Place, UsageError, did_you_mean, shorten
+from karat.schema import FusionSummary
 
 Method = Literal["rrf", "isr", "weighted", "combsum", "combmnz"]
 Norm = Literal["minmax", "z", "rank"]
@@ -243,6 +244,20 @@ def fuse(
 
 def _ranking(scored: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scored.items(), key=lambda item: (item[1], item[0]), reverse=True)
+
+
+def describe_fusion(
+    fused: Mapping[str, Sequence[Fused[str]]], fusion: Fusion, written: str, runs: Sequence[str], *, depth: int
+) -> FusionSummary:
+    """Return what a run was made of, and how large it is.
+
+    >>> fused = fuse({"a": {"q": {"x": 1.0}}, "b": {"q": {"x": 2.0}}}, Fusion())
+    >>> describe_fusion(fused, Fusion(), "fused.txt", ["a", "b"], depth=1000).hits
+    1
+    """
+    parameters: dict[str, Any] = {**fusion.describe(), "depth": depth}
+    hits = sum(map(len, fused.values()))
+    return FusionSummary(written=written, runs=tuple(runs), queries=len(fused), hits=hits, **parameters)
 
 
 def format_trec(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterator[str]:

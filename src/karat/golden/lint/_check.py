@@ -34,7 +34,7 @@ from karat.golden.lint._resolution import Resolution
 from karat.golden.lint._rule import RULES, Finding, Profile, Rule, flag
 
 if TYPE_CHECKING:
-    from karat.schema import GoldenCeiling, GoldenFinding, GoldenReport, GoldenRule
+    from karat.schema import GoldenCeiling, GoldenErrors, GoldenFinding, GoldenReport, GoldenRule
 
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
@@ -109,6 +109,12 @@ class Report:
             ceilings={name: _ceiling_document(top) for name, top in self.ceilings.items()},
             resolution=None if self.resolution is None else self.resolution.document(),
         )
+
+    def refusal(self) -> GoldenErrors:
+        """Return the document of a check that ended here, because the set has errors."""
+        from karat.schema import GoldenErrors
+
+        return GoldenErrors(lint=self.document())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON holds it."""
