@@ -99,8 +99,8 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector no longer look at what stays: modules, and ten thousand tests.
 
     With them it takes a tenth of a second each time, and statsmodels, for one, calls it in every test of hypotheses.
+    What nobody needs any more stays as well: it is little, and to look for it takes longer than a hundred tests.
     """
-    gc.collect()
     gc.freeze()
     gc.enable()
 

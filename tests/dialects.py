@@ -33,6 +33,15 @@ MODULES = {
     "store/test_store.py",
     "store/test_traffic.py",
 }
+SLOW = {
+    "test_a_decision_is_confirmed_with_a_reason_and_written_down",
+    "test_batches_add_up_once_whoever_sends_them",
+    "test_it_goes_on_after_two_windows_that_are_fine",
+    "test_of_many_writers_at_once_one_makes_the_transition",
+    "test_shares_of_queries_by_hand",
+    "test_what_is_not_measured_is_never_fine",
+}
+"""Tests that take a third of a second or more with PostgreSQL, and less with SQLite."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -40,7 +49,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     path = metafunc.definition.path
     if f"{path.parent.name}/{path.name}" not in MODULES or metafunc.definition.get_closest_marker("sqlite"):
         return
-    metafunc.parametrize("dialect", ["sqlite", "postgresql"], indirect=True)
+    marks = [pytest.mark.slow] if metafunc.definition.originalname in SLOW else []
+    metafunc.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=marks)], indirect=True)
 
 
 @pytest.fixture(autouse=True)

@@ -32,14 +32,14 @@ def each(
 
     def decorate(test: Test) -> Test:
         @wraps(test)
-        def run(**others: Any) -> None:
+        def run(*owner: object, **others: Any) -> None:
             failures, folder = [], others.get("tmp_path")
             for number, (row, title) in enumerate(zip(rows, titles, strict=True)):
                 if folder is not None:
                     others["tmp_path"] = folder / str(number)
                     others["tmp_path"].mkdir()
                 try:
-                    test(**dict(zip(names, row, strict=True)), **others)
+                    test(*owner, **dict(zip(names, row, strict=True)), **others)
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     error.add_note(f"in the case {_name(names, row, ids) if title is None else title}")
                     failures.append(error)

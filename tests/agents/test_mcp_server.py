@@ -9,12 +9,11 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
-from mcp import Client, Implementation, MCPError, StdioServerParameters, stdio_client
 
 from cli.gate_project import make_gated_project, make_project, make_run
 from each import each
@@ -23,6 +22,9 @@ from karat.cli._mcp import _texts
 from karat.core import GoldenSet
 from karat.labelling import QueuePlan, make_queue, open_desk
 from karat.mcp import TOOLS, make_server
+
+if TYPE_CHECKING:
+    from mcp import Client  # takes more than half a second to import
 
 PLACES = [1, 2, 1, 1, 3, 1, 0, 1, 2, 1, 1, 1]
 SEARCH = """
@@ -59,6 +61,7 @@ def search(query, k):
 
 def talk(server: Any, ask: Callable[[Client], Awaitable[None]], **options: Any) -> None:
     """Connect a client to a server, in memory or over pipes, and let it ask."""
+    from mcp import Client
 
     async def main() -> None:
         with anyio.fail_after(600):
@@ -160,6 +163,7 @@ def test_wrong_arguments_are_results_that_say_so(
 
 def test_what_does_not_exist_is_an_error_of_the_protocol(tmp_path: Path) -> None:
     """It names what there is."""
+    from mcp import MCPError
 
     async def ask(client: Client) -> None:
         with pytest.raises(MCPError, match=r"there is no tool 'chek', did you mean 'check'\?"):
@@ -173,6 +177,8 @@ def test_what_does_not_exist_is_an_error_of_the_protocol(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_mistake_of_the_project_is_one_message(tmp_path: Path) -> None:
     """As the command line prints it; a secret of the environment is not in it."""
+
+    from mcp import MCPError
 
     async def ask(client: Client) -> None:
         result = await client.call_tool("list_runs", {})
@@ -298,6 +304,8 @@ def test_an_agent_works_over_pipes(tmp_path: Path) -> None:
         proposals = [result.structured_content["proposal"] for result in (judged, asked)]
         assert (proposals, judged.structured_content["by"]) == (["0001", "0002"], "agent acoding agent")
         assert (tmp_path / "set/judgments.jsonl").read_bytes() == gold
+
+    from mcp import Implementation, StdioServerParameters, stdio_client
 
     command = [sys.executable, "-c", "from karat.cli import main; main()", "mcp", str(tmp_path)]
     server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ), cwd=tmp_path)

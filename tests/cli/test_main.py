@@ -140,7 +140,7 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
     assert verbs == {verb for section in _SECTIONS.values() for verb in section} == set(_VERBS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (["scroe"], "no verb 'scroe', did you mean 'score' or 'store'?"),

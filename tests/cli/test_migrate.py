@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from cli.gate_project import main
+from each import each
 from karat.schema.migration import (
     BlockHistory,
     CarriedJudgments,
@@ -105,7 +106,7 @@ def test_blocks_of_another_index(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, "blocks: 30 shift" in out) == (0, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "problem"),
     [
         (
@@ -138,7 +139,7 @@ def test_blocks_that_cannot_be_read(
     assert problem in err
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "problem"),
     [
         (("nowhere", "v2"), "no such file or folder"),

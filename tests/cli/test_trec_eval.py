@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from in_process import run_karat
 from public_data import DATA, skip_without
 
@@ -209,7 +210,7 @@ def test_mistakes_on_the_command_line(files: tuple[Path, Path], arguments: list[
     assert "Traceback" not in process.stderr.decode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("qrels", "results", "message"),
     [
         (QRELS, "1 Q0 a 1 x tag\n", "run, line 1: score 'x' is not a finite number"),

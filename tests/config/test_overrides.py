@@ -83,7 +83,7 @@ def test_a_key_of_thousands_of_parts_is_no_key() -> None:
         resolve_key("pipeline." + "a." * 3000 + "b")
 
 
-@pytest.mark.parametrize("text", ["tool = 1", "[tool]\nkarat = 1", "[tool]\nkarat = [1]", "[[tool]]\na = 1"])
+@each("text", ["tool = 1", "[tool]\nkarat = 1", "[tool]\nkarat = [1]", "[[tool]]\na = 1"])
 def test_a_pyproject_without_tables_is_one_message(tmp_path: Path, text: str) -> None:
     """Whatever stands in the place of [tool.karat]."""
     (tmp_path / "pyproject.toml").write_text(text)

@@ -214,9 +214,7 @@ def test_names_that_are_not_shared_are_refused(name: str) -> None:
         Measure.parse(name)
 
 
-@pytest.mark.parametrize(
-    "text", ["nDCG(dcg='exp-log2')@10", "AP(rel=2)@100", "RBP(p=0.5)", "Judged@10", "Compat(p=0.8)", "P(rel=2)@5"]
-)
+@each("text", ["nDCG(dcg='exp-log2')@10", "AP(rel=2)@100", "RBP(p=0.5)", "Judged@10", "Compat(p=0.8)", "P(rel=2)@5"])
 def test_ir_measures_reads_what_karat_prints(text: str) -> None:
     """Canonical forms go back and forth, but for the exponential gain, which karat calls by its own name."""
     ours = str(Measure.parse(text))
@@ -377,7 +375,7 @@ def test_the_largest_numbers_can_be_computed_with() -> None:
 # --- The table of measures --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("definition", BUILT_IN, ids=lambda definition: definition.name)
+@each("definition", BUILT_IN, ids=lambda definition: definition.name)
 def test_every_measure_is_documented(definition: Definition) -> None:
     """A kernel's docstring gives formula, range, convention and citation in this order, and an example that runs."""
     lines = [line.strip() for line in definition.doc.splitlines()]

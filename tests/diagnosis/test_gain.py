@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from each import each
 from karat.cli._main import cli
 from karat.core import Document, GoldenSet, Judgment, KaratError, Query, Target, UsageError
 from karat.diagnosis import measure_gain
@@ -196,7 +197,7 @@ def test_notes_say_what_cannot_be_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("documents", "options", "message"),
     [
         ("nowhere", {}, "no such file or folder"),

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import click
@@ -336,13 +337,14 @@ def prose(page: Path) -> str:
     return re.sub(r"`[^`\n]+`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Return the fragments that can be linked to in a page."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
+@each("page", PAGES)
 def test_links_lead_somewhere(page: Path) -> None:
     """Every link to a file of the repository, or to a heading in it, resolves."""
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):

@@ -83,7 +83,7 @@ def test_the_page_counts_the_formats() -> None:
     assert "reads thirteen formats of golden sets and writes eleven" in PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", KEYS)
+@each("file", KEYS)
 def test_every_key_of_karats_format_is_described(file: str) -> None:
     """The table of a file has every field of what the file holds, and no other."""
     assert keys(file) == KEYS[file]
@@ -134,7 +134,7 @@ def test_the_example_of_karats_format_is_a_set(tmp_path: Path) -> None:
     assert next(iter(shown.decided.values())) == 2, "the page says so below the judgments"
 
 
-@pytest.mark.parametrize("name", [name for name in own_formats() if "```json" in section(name) and name != "karat"])
+@each("name", [name for name in own_formats() if "```json" in section(name) and name != "karat"])
 def test_every_example_in_json_is_a_file_of_its_format(tmp_path: Path, name: str) -> None:
     """The example is recognised, every key is known, and it has a query with a judgment."""
     text = example(name, "json")

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import (
     Document,
@@ -68,7 +69,7 @@ def test_failed_questions_rank_behind_all_times():
     assert not falls_among_failed(summarise_latency([1.0]), "mean")
 
 
-@pytest.mark.parametrize(("n", "touched"), [(20, True), (21, False), (40, False), (41, False)])
+@each(("n", "touched"), [(20, True), (21, False), (40, False), (41, False)])
 def test_p95_needs_more_than_twenty_questions_to_be_known_if_one_failed(n, touched):
     """Its rank is 0.95 (n - 1), and that of the failed one n - 1: they are apart from 21 on."""
     assert falls_among_failed(summarise_latency([5.0] * (n - 1), failed=1), "p95") is touched
@@ -205,7 +206,7 @@ def test_the_run_file_holds_all_that_scoring_needs(tmp_path):
     assert back.traces[0].hits[0].span == Span(0, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "is not a run of karat"),

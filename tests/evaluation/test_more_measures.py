@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import Evaluation, add_measures, score_run
 from karat.golden import identify
@@ -62,7 +63,7 @@ def test_a_list_that_may_be_too_short_gives_no_number() -> None:
     assert more.scores.measures == ("RR@10", "R@10")
 
 
-@pytest.mark.parametrize(
+@each(
     "baseline",
     [
         stored(scored(10, ("RR@10",), paraphrases=True)),

@@ -44,7 +44,7 @@ def draw_traces(rng: random.Random) -> list[Trace]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_a_table_of_hits_is_scored_as_objects_are(seed: int) -> None:
     """With chunks of one document, equal scores, lists out of order, empty lists and unknown documents."""
     rng = random.Random(seed)

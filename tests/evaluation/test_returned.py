@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat import evaluate
 from karat.core import GoldenSet, InputError, Judgment, Provenance, Query, Run, Target, Trace, UsageError
 from karat.core import Hit as Returned
@@ -69,14 +70,14 @@ def test_a_low_score_is_not_returned() -> None:
     assert score(Returned("spa", 0.4), Returned("wifi", 0.5), min_score=0.5) == 1.0
 
 
-@pytest.mark.parametrize("wrong", [{"ids": "hash"}, {"undefined": "nil"}, {"unit": "page"}, {"min_score": "high"}])
+@each("wrong", [{"ids": "hash"}, {"undefined": "nil"}, {"unit": "page"}, {"min_score": "high"}])
 def test_an_unknown_choice_is_an_error(wrong: dict[str, Any]) -> None:
     """The message lists the choices."""
     with pytest.raises(UsageError, match=rf"{next(iter(wrong))}=.*; choose"):
         score(Returned("wifi", 1.0), **wrong)
 
 
-@pytest.mark.parametrize("other", [{"ids": "auto"}, {"undefined": "one"}, {"unit": "target"}, {"min_score": 0.5}])
+@each("other", [{"ids": "auto"}, {"undefined": "one"}, {"unit": "target"}, {"min_score": 0.5}])
 def test_scores_of_different_rules_are_not_compared(other: dict[str, Any]) -> None:
     """How a run was scored is part of its settings."""
     run = Run(provenance=Provenance(name="mine"), traces=(Trace(query="q", text="?", hits=(Returned("wifi", 1.0),)),))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.cli._stability_text import stability_text
 from karat.core import Citation, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import score_run, stability_report
@@ -61,7 +62,7 @@ def test_a_failure_is_the_worst_value() -> None:
     assert (q.state, q.reason) == ("divergent", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("cited", "state"),
     [
         (("wifi", "wifi", "wifi"), "convergent"),

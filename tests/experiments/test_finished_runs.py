@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
+from each import each
 from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
 
@@ -36,7 +35,7 @@ def test_a_line_that_was_cut_off_costs_its_run_and_no_other(tmp_path: Path) -> N
     assert [name in FinishedRuns(path) for name in names] == [True, False, True]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "known"),
     [(b'["a.jsonl", "b.jsonl"]\n', True), (b"\xff\xfe", False), (b"[1, null]\n{}\n3", False), (b"", False)],
 )

@@ -31,7 +31,7 @@ def test_a_grid_is_every_combination_and_the_last_key_turns_fastest(tmp_path: Pa
     assert (plan.grid, plan.project, plan.objective, plan.require_gain) == (True, tmp_path, None, False)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '[grid]\n"pipeline.chunk.size" = [128]\n',

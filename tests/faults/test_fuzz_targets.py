@@ -62,9 +62,7 @@ def planted(error: Exception) -> ModuleType:
     return target
 
 
-@pytest.mark.parametrize(
-    "error", [KeyError("a"), InputError("two\nlines"), UsageError("x" * 5000), InputError(" ")], ids=repr
-)
+@each("error", [KeyError("a"), InputError("two\nlines"), UsageError("x" * 5000), InputError(" ")], ids=repr)
 def test_what_is_not_one_message_is_a_finding(error: Exception) -> None:
     """An exception of another kind, and a message that is empty, long, or has several lines."""
     with pytest.raises((KeyError, AssertionError)):

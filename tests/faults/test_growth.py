@@ -201,7 +201,7 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
 }
 
 
-SLOW = ("labels of a pair", "paraphrases", "paraphrases of a proposal", "a line of a call")
+SLOW = ("wordings", "labels of a pair", "paraphrases", "paraphrases of a proposal", "a line of a call")
 
 
 @pytest.mark.parametrize(

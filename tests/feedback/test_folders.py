@@ -178,6 +178,7 @@ def test_a_report_of_clicks_is_what_the_estimates_are(logs: list[tuple[Path, Pat
     assert (empty.pairs, empty.estimates, empty.notes) == (0, (), ("nobody was shown a document in this span",))
 
 
+@pytest.mark.slow
 def test_what_is_held_does_not_grow_with_the_rows() -> None:
     """Of five times as many sessions and texts no more is held at once: frames are read one by one, sums handed on."""
     most = {}

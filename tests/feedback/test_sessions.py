@@ -163,7 +163,7 @@ def test_half_a_day_without_anything_ends_a_session() -> None:
         assert len(found) == sessions
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "same"),
     [
         ("wifi password", "what is the wifi password", True),

@@ -19,6 +19,7 @@ import pytest
 
 from cli.gate_project import accept, main, make_project, make_run
 from cli.test_outputs import commands
+from each import each
 from karat import online
 from karat.cli._main import cli
 from karat.core import InputError, UsageError
@@ -146,8 +147,8 @@ def test_bombs_are_refused(project: Path, capsys: pytest.CaptureFixture[str], wh
     assert peak < 24 * LIMIT  # the imports, the rest of the project, and the bytes up to the limit
 
 
-@pytest.mark.parametrize("kind", SPECIAL)
 @pytest.mark.parametrize("what", READS)
+@each("kind", SPECIAL)
 def test_what_is_no_file_is_refused(project: Path, capsys: pytest.CaptureFixture[str], what: str, kind: str) -> None:
     """A pipe that nobody writes to, a socket and a link to a device: neither read nor waited for."""
     path, arguments = READS[what]
@@ -267,13 +268,13 @@ ONLY_STORES = {
 }
 
 
-@pytest.mark.parametrize(("text", "size"), [("1", 1), ("2k", 2048), ("3MB", 3 << 20), ("4GiB", 4 << 30)])
+@each(("text", "size"), [("1", 1), ("2k", 2048), ("3MB", 3 << 20), ("4GiB", 4 << 30)])
 def test_sizes_have_units(text: str, size: int) -> None:
     """Of 1,024, in either case, with or without B."""
     assert parse_size(text, "") == size
 
 
-@pytest.mark.parametrize("text", ["", "-1", "1.5G", "G", "0", "1X", "9" * 30])
+@each("text", ["", "-1", "1.5G", "G", "0", "1X", "9" * 30])
 def test_what_is_no_size_is_a_mistake(text: str) -> None:
     """Neither nothing, nor a fraction, nor an unknown unit."""
     with pytest.raises(UsageError, match="is not a size"):

@@ -53,7 +53,7 @@ def test_a_wrong_value_is_named(ask, value, message):
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "value", "wanted"),
     [
         ("integer", "-3", -3),
@@ -142,7 +142,7 @@ def test_nested_rows_say_their_path():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "record"),
     [
         ('{"a": 1, "b": "x"}', {"a": 1, "b": "x"}),
@@ -157,7 +157,7 @@ def test_an_object_is_read_whichever_way_it_takes(line: str, record: dict[str, o
     assert parse_json(line, "rows.jsonl", 1, strict=True) == record
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     ['{"a": 1, "a": 2}', '{"a": 1, "a" : 2, "b": 3}', '{"a:": 1, "a:": 2}', '{"b": {"a": 1, "a": 1}}'],
 )

@@ -22,6 +22,7 @@ from gating import run_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from evaluations import make_evaluation, mean
 from karat.core import InputError, Scores
 from karat.evaluation import Evaluation, system_changes
@@ -120,7 +121,7 @@ def test_a_missing_value_keeps_its_reason(tmp_path: Path) -> None:
     assert read_baseline(tmp_path / "baseline.json").evaluation.scores.reason("q2", "RR") == "no gold"
 
 
-@pytest.mark.parametrize(
+@each(
     ("damage", "message"),
     [
         (lambda record: record.pop("total"), "it lacks 'total'"),
@@ -327,7 +328,7 @@ def record() -> dict[str, Any]:
 class TestWhatIsNone:
     """Files that are no baseline, or were one: a clear message with the name of the file, which is left alone."""
 
-    @pytest.mark.parametrize(
+    @each(
         ("data", "message"),
         [
             (b"", "is not valid JSON: Expecting value"),
@@ -390,7 +391,7 @@ class TestWhatIsNone:
                     read_baseline(path)
             assert path.read_bytes() == data
 
-    @pytest.mark.parametrize(
+    @each(
         ("row", "message"),
         [
             ([], "query 'q1' is [], which is of the wrong type"),

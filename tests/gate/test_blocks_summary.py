@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from gating import run_of
 
+from each import each
 from karat.core import InputError
 from karat.gate import Policy, Rule, decide, is_baseline, read_baseline, summarise_blocks
 from karat.schema import to_plain
@@ -40,7 +41,7 @@ def test_a_summary_has_the_names_and_the_order_of_the_source() -> None:
     assert by_type["prose"]["R@5"] == 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("covered", "distance", "bad"),
     [(1.0, 0.60, False), (1.0, 0.61, True), (0.0, 0.1, True), (0.5, 0.1, False), (float("nan"), 0.1, True),
      (1.0, float("nan"), True)],
@@ -83,7 +84,7 @@ def test_a_summary_is_a_baseline(tmp_path: Path) -> None:
     assert [check.name for check in decide(bad, live, rules).failures] == ["R@5", "delta_s.p90"]
 
 
-@pytest.mark.parametrize("change", [{"R@5": 1.2}, {"ΔS_med": "low"}, {"bad_qids": "Q-1"}, {"coverage": True}])
+@each("change", [{"R@5": 1.2}, {"ΔS_med": "low"}, {"bad_qids": "Q-1"}, {"coverage": True}])
 def test_a_damaged_summary_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     """With the place of what is wrong."""
     path = tmp_path / "live.json"

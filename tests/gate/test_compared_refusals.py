@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
+from each import each
 from gate.test_refused_answers import EMPTY, OFF, REFUSED, RIGHT, WRONG, evaluate, make_set
 from karat.cli._compare_text import comparison_text
 from karat.gate import Policy, Rule, compare_document, decide
@@ -43,7 +42,7 @@ def test_without_refusals_nothing_is_added() -> None:
     assert document.pairs[0].measures[0].difference == 0.5
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_a_comparison_is_never_better_than_the_gate(seed: int) -> None:
     """Whatever both runs answer: the means and the change are those of the rule, and the levels those of a floor."""
     rng = random.Random(seed)

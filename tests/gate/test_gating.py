@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, InputError, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import score_run
 from karat.golden import fingerprint
@@ -101,7 +102,7 @@ class TestComplete:
         for result in (self.gate(), self.gate(settings={"k": 10}, traces=elsewhere)):
             assert result.evaluation.queries == ("qa", "qb", "qc")
 
-    @pytest.mark.parametrize(
+    @each(
         ("fields", "message"),
         [
             ({"traces": ()}, "lacks answers to 3 of the queries that it should have asked: 'qa', 'qb', 'qc';"),

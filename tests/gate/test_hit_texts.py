@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import (
     Citation,
@@ -58,9 +59,7 @@ def find_texts(run: Evaluation, baseline: Evaluation | None = None, policy: Poli
     return [check for check in decide(run, baseline, policy).checks if check.kind == "texts"]
 
 
-@pytest.mark.parametrize(
-    ("size", "foreign", "expected"), [(30, 1, "pass"), (30, 2, "fail"), (100, 2, "pass"), (100, 3, "fail")]
-)
+@each(("size", "foreign", "expected"), [(30, 1, "pass"), (30, 2, "fail"), (100, 2, "pass"), (100, 3, "fail")])
 def test_texts_of_no_document_fail(size: int, foreign: int, expected: str) -> None:
     """By hand: max(1, 2 %) of the queries are 1 of 30 and 2 of 100. A baseline that does the same excuses nothing."""
     run = make_run(size, foreign)

@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.gate_project import make_set
+from each import each
 from karat import golden
 from karat.core import GoldenSet, Hit, InputError, Judgment, Measure, Provenance, Query, Run, Target, Trace
 from karat.evaluation import Evaluation, score_run
@@ -219,7 +220,7 @@ def test_a_slow_query_that_fails_does_not_make_a_run_fast() -> None:
     assert decide(evaluate(once, rule), None, rule).checks[0].reason == "1,202.0 ms is above 1000 ms"
 
 
-@pytest.mark.parametrize(
+@each(
     ("slow", "failing", "operation", "limit"),
     [
         (0, 2, "pass", "fail"),

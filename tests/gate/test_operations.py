@@ -35,7 +35,7 @@ def outcome(candidate: Evaluation, baseline: Evaluation | None = None, **limits:
     return decide(candidate, baseline, replace(FLOOR, operations=Operations(**limits))).outcome.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "failed", "expected"),
     [(30, 0, "pass"), (30, 1, "pass"), (30, 2, "error"), (100, 2, "pass"), (100, 3, "error"), (1, 1, "error")],
 )
@@ -44,7 +44,7 @@ def test_more_than_one_query_and_two_percent_failed(size: int, failed: int, expe
     assert outcome(answered(size, failed=failed)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("empty", "had", "expected"), [(1, 30, "pass"), (2, 30, "fail"), (5, 30, "fail"), (5, 0, "pass"), (16, 0, "fail")]
 )
 def test_empty_lists_where_the_baseline_had_results(empty: int, had: int, expected: str) -> None:
@@ -72,7 +72,7 @@ def test_a_failed_query_counts_as_empty() -> None:
     assert outcome(answered(30, empty=1, failed=1), answered(30)) == "fail"
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "then", "expected"),
     [(49, 1, "pass"), (51, 16, "fail"), (51, 18, "pass"), (300, 100, "pass"), (301, 100, "fail")],
 )
@@ -199,7 +199,7 @@ def test_they_come_first_and_can_be_switched_off_by_name() -> None:
     assert off.off == ("failed",)
 
 
-@pytest.mark.parametrize("limits", [{"failed": -0.1}, {"empty": 0.5}, {"latency": 1.0}, {"latency": float("inf")}])
+@each("limits", [{"failed": -0.1}, {"empty": 0.5}, {"latency": 1.0}, {"latency": float("inf")}])
 def test_a_limit_that_allows_everything_is_a_mistake(limits: dict[str, float]) -> None:
     """To switch a rule off takes its name."""
     with pytest.raises(UsageError, match="false to switch it off"):

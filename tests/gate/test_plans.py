@@ -8,6 +8,7 @@ from statistics import stdev
 import pytest
 from statsmodels.stats.power import TTestPower
 
+from each import each
 from evaluations import make_evaluation
 from karat.core import UsageError
 from karat.evaluation import Evaluation
@@ -73,7 +74,7 @@ def test_runs_that_do_not_differ_have_no_spread() -> None:
     assert [(reach.sd, reach.needed) for reach in compute_reach_of_runs(now, then, ["RR", "R@5"])] == [(None, None)] * 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         ({"effect": 0.0}, "effect 0.0 should be"),

@@ -55,7 +55,7 @@ class TestNamed:
         slow = run_of(FIT, latency={"total": FAST["total"] | {"p95": 500.1}})
         assert [check.reason for check in decide(slow, good, chosen).failures] == ["500.1 ms is above 500 ms"]
 
-    @pytest.mark.parametrize("missing", [*FIT, "latency.p50", "latency.p95", "latency.p99"])
+    @each("missing", [*FIT, "latency.p50", "latency.p95", "latency.p99"])
     def test_fit_fails_by_name_on_what_is_missing(self, missing: str) -> None:
         """In fit's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
         columns = {name: column for name, column in FIT.items() if name != missing}
@@ -192,7 +192,7 @@ class TestNamed:
             "RR max_drop_rel": "fail", "DupRate@10 max_rise_rel": "fail",
         }  # fmt: skip
 
-    @pytest.mark.parametrize("name", POLICIES)
+    @each("name", POLICIES)
     def test_all_are_refused_or_fail_without_any_number(self, name: str) -> None:
         """A run without scores never passes: not with a baseline, not without."""
         bare = make_evaluation(name="bare")
@@ -352,7 +352,7 @@ class TestFiles:
         path.write_text('[gate]\npolicy = "beluga"\n[[gate.rules]]\nmetric = "R@5"\nmin = 0.5\n[eval]\nk = 3\n')
         assert [rule.metric for rule in read_policy(str(path), {}).rules] == ["RR@10", "R@5"]
 
-    @pytest.mark.parametrize(
+    @each(
         ("text", "message"),
         [
             (b"[gate\n", "is not valid TOML"),

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import Citation, GoldenSet, Judgment, Provenance, Query, Run, Scores, Span, Target, Trace
 from karat.evaluation import Evaluation, score_run
@@ -66,7 +67,7 @@ def check(rule: Rule, now: Evaluation, before: Evaluation | None = None) -> Chec
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "kinds", "number", "words"),
     [
         (Rule(metric="CiteAccuracy", min=0.9), (RIGHT, REFUSED, RIGHT, REFUSED), 0.5, "2 refused"),
@@ -116,7 +117,7 @@ def test_a_measure_without_a_worst_value_has_the_worst_that_was_seen() -> None:
     assert count_refusals(scored, before).mean("AnchorDistance") == 2.0
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         Rule(metric="CiteAccuracy", max_drop_abs=0.1),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 from gating import gate, of_rules, only, run_of, said
 
+from each import each
 from evaluations import make_evaluation
 from karat.core import InputError, UsageError
 from karat.evaluation import Evaluation
@@ -382,7 +383,7 @@ class TestLatency:
         """400 ms became 500, and of these the embedding 30 became 40."""
         assert only(timed(total=500, embed=40), timed(total=400, embed=30), rule).outcome.value == outcome
 
-    @pytest.mark.parametrize(
+    @each(
         ("now", "then", "outcome", "reason"),
         [
             (
@@ -416,7 +417,7 @@ class TestLatency:
         check = only(there, None, Rule(metric="latency.p95", max_rise_rel=1))
         assert said(check) == ("inconclusive", NO_BASELINE)
 
-    @pytest.mark.parametrize(
+    @each(
         ("metric", "message"),
         [
             ("latency.p96", "'latency.p96' is not a latency, did you mean 'p99' or 'p95'"),

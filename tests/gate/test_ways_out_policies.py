@@ -55,7 +55,7 @@ def test_a_rule_that_the_worst_run_passes_is_refused(rule: str, advice: str) -> 
             read(rule, extends=extends)
 
 
-@pytest.mark.parametrize(
+@each(
     ("must", "advice"),
     [
         ('{ query = "q01", metric = "RR@10", min = 0 }', "min = 0 of RR@10 for query 'q01', which the worst answer"),

@@ -221,7 +221,7 @@ def test_a_gate_without_a_value_is_unreachable() -> None:
     assert "has no value" in only(unreachable_gate(Subject(golden=golden({"a": 1}, gate={"R@5": 0.8})))).message
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "words"),
     [
         ("nCDG@5", "did you mean 'ndcg'"),

@@ -137,7 +137,7 @@ def test_the_index_and_the_chunks_are_looked_at() -> None:
     assert "empty-text" in {finding.rule for finding in check(SOUND, chunks=chunks).warnings}
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         ({"profile": "smal"}, "did you mean 'small'"),
@@ -195,7 +195,7 @@ def test_the_set_is_not_changed() -> None:
     assert before == sound(12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "ids"),
     [
         ("d1\n d2 \n\nd1\n", {"d1", "d2"}),

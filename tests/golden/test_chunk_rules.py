@@ -79,7 +79,7 @@ def test_missing_ids_are_told_by_their_place() -> None:
     assert [finding.where for finding in check("missing-id", golden)] == [("document 2",)]
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x96", "\u200b"])
+@each("character", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x96", "\u200b"])
 def test_control_characters(character: str) -> None:
     """Control characters of ASCII and Latin-1, and the space of no width."""
     (finding,) = look("control-character", PLAIN, f"pool{character}side")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import GRADES, Document, GoldenSet, Hit, InputError, Judgment, Query, Target
 from karat.golden import FORMATS
@@ -115,7 +116,7 @@ def test_a_scale_that_is_too_short_is_a_mistake(tmp_path: Path) -> None:
         golden.read(tmp_path / "one")
 
 
-@pytest.mark.parametrize("name", ["agent", "beir", "beluga", "fit", "karat", "rig"])
+@each("name", ["agent", "beir", "beluga", "fit", "karat", "rig"])
 def test_what_has_no_answer_is_kept(tmp_path: Path, name: str) -> None:
     """A query without an answer goes round in the formats that have a place for it."""
     assert "query.answerable" in FORMATS.get(name).keeps

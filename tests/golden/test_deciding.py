@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target, UsageError
 from karat.golden import PoolDecision, decide_pool
@@ -124,7 +125,7 @@ def test_unanswerable_and_unknown_queries_do_not_count() -> None:
     assert listed(decide_pool(set_, (A | {"q9": {"x": 1.0}}, B), "DCG@10")) == ["b", "c"]
 
 
-@pytest.mark.parametrize("measure", ["AP", "RR@10", "ERR@10", "F1@5", "Success@5"])
+@each("measure", ["AP", "RR@10", "ERR@10", "F1@5", "Success@5"])
 def test_a_measure_that_is_no_sum_is_refused(measure: str) -> None:
     with pytest.raises(UsageError, match=r"is not a sum over documents; choose DCG@k, nDCG@k, P@k, R@k or RBP@k"):
         decide_pool(SET, (A, B), measure)

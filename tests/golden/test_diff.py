@@ -87,9 +87,7 @@ def test_another_voice_that_decides_the_same_is_a_description():
     assert diff(BASE, after).bump == "patch"
 
 
-@pytest.mark.parametrize(
-    ("bump", "version"), [("major", "2.0.0"), ("minor", "1.3.0"), ("patch", "1.2.4"), ("none", "1.2.3")]
-)
+@each(("bump", "version"), [("major", "2.0.0"), ("minor", "1.3.0"), ("patch", "1.2.4"), ("none", "1.2.3")])
 def test_the_next_version(bump, version):
     """A bump sets what stands right of it to zero."""
     assert next_version("1.2.3", bump) == version

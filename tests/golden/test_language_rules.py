@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from each import each
 from karat.core import Document, GoldenSet
 from karat.golden import check
 
@@ -24,7 +23,7 @@ DOCUMENTS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("languages", "strays", "names"),
     [
         (["en", "de"], ("french", "russian"), "fr 1, Cyrillic 1"),

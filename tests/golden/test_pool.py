@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target, UsageError
 from karat.golden import merge, pool, pool_rows, read_runs, write_pool
 from karat.golden._merge import agreement
@@ -102,7 +103,7 @@ def test_undefined_agreement_is_null():
     assert result.document().alpha is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "message"),
     [
         ({"query": "q7", "document": "a", "grade": 1}, "line 1: the set has no query 'q7'"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Source, Target
 from karat.golden.lint._check import RULES
@@ -53,7 +51,7 @@ def quotas() -> list[str]:
     return [name for name, rule in RULES.items() if rule.check.__module__.endswith("_quota_rules")]
 
 
-@pytest.mark.parametrize("profile", [None, "small", "agent", "structured"])
+@each("profile", [None, "small", "agent", "structured"])
 def test_a_rule_of_a_profile_is_silent_under_the_others(profile: Profile | None) -> None:
     """A set that has nothing breaks the quotas of the profile that was asked for, and of no other."""
     poor = replace(queries({}, {}), documents=(Document(id="d", text="x"),))
@@ -108,7 +106,7 @@ def test_the_lengths_of_documents() -> None:
     assert messages("document-lengths", longer, "small") == ["1 document of more than 5,000 words"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "field", "all_of_them", "lost"),
     [
         (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
+from each import each
 from karat.core import GoldenSet, Judgment, Query, Target
 from karat.golden.lint._capacity_rules import Capacity, low_resolution, low_resolution_category
 from karat.golden.lint._resolution import resolution
@@ -31,7 +30,7 @@ def test_the_numbers_of_the_specification() -> None:
     assert {sd: round(drop or 0, 3) for sd, drop in seen.two_sided.items()} == {0.15: 0.025, 0.25: 0.042, 0.35: 0.059}
 
 
-@pytest.mark.parametrize(("n", "sd", "drop"), [(73, 0.15, 0.05), (199, 0.25, 0.05), (387, 0.35, 0.05), (20, 0.15, 0.1)])
+@each(("n", "sd", "drop"), [(73, 0.15, 0.05), (199, 0.25, 0.05), (387, 0.35, 0.05), (20, 0.15, 0.1)])
 def test_the_numbers_of_queries_of_the_specification(n: int, sd: float, drop: float) -> None:
     """That many queries see the drop, and one fewer do not."""
     enough, short = (resolution(golden(size), sd=sd).all.two_sided[sd] for size in (n, n - 1))

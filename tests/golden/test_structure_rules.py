@@ -191,7 +191,7 @@ def test_judgments_that_stand_twice() -> None:
     assert apply("duplicate-judgment", judged(judgment("q1", "wifi", section="S.1"))) == []
 
 
-@pytest.mark.parametrize(("grade", "wrong"), [(-1, True), (0, False), (3, False), (4, True)])
+@each(("grade", "wrong"), [(-1, True), (0, False), (3, False), (4, True)])
 def test_grades_outside_the_scale(grade: int, wrong: bool) -> None:
     """A grade lies between 0 and the last one that is declared."""
     assert where("grade-outside-scale", judged(judgment("q1", "spa", grade))) == [f"q1: spa ({grade})"] * wrong
@@ -295,7 +295,7 @@ def test_spans_of_whole_characters_fit(text: str, data: st.DataObject) -> None:
         assert apply("span-outside-text", replace(base, judgments=(judgment("q", "d", span=Span(inside, end)),)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "there"),
     [
         ({"section": "S.1"}, True),
@@ -382,7 +382,7 @@ def test_more_must_show_documents_than_ranks() -> None:
     assert where("must-show-too-many", query(must_show=tuple("abcdef"))) == ["q1"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "wrong"), [((), False), (("a",), True), (("a", "b"), False), (("a", "a"), True), (("a", "b", "a"), True)]
 )
 def test_chains(chain: tuple[str, ...], wrong: bool) -> None:
@@ -390,7 +390,7 @@ def test_chains(chain: tuple[str, ...], wrong: bool) -> None:
     assert where("broken-chain", query(chain=chain)) == ["q1"] * wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "cycle"),
     [
         ({"wifi": "wifi"}, ["wifi -> wifi"]),

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, InputError, UsageError
 from karat.golden import check, needles, synthesise
 from karat.start._golden import make_starter
@@ -140,7 +141,7 @@ class TestRunbooks:
         assert "near-duplicate-query" not in {finding.rule for finding in check(gold).findings}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("- Bring a large towel of your own.\n\nIt is free. Ask at the desk.", ["Bring a large towel of your own."]),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import Document, GoldenSet, Judgment, Query, Session, Target
 from karat.golden import read
 from karat.golden.lint import _wording_rules
@@ -58,7 +59,7 @@ def set_of(*texts: str) -> GoldenSet:
 # Words
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", []),
@@ -74,7 +75,7 @@ def test_words_are_folded(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("What is the policy on pets?", ["policy", "pet"]),
@@ -94,7 +95,7 @@ def test_singulars_of_short_words_stay() -> None:
     assert [singular(word) for word in plurals] == ["bus", "gas", "is", "tie", "key", "boss", "policy"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("between 3 pm and 4:30 p.m.", {"15", "16", "16:30"}),
@@ -120,7 +121,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 # copied-query
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "hold the small button on the back of the access point for ten seconds",
@@ -136,7 +137,7 @@ def test_text_of_the_document_is_copied(query: str) -> None:
     assert "from guide" in findings[0].message
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "reset router",
@@ -261,7 +262,7 @@ def test_the_same_question_twice_and_the_same_words_with_other_answers() -> None
     assert twice.where == ("q0 = q1", "q0 = q2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("from Rome to Oslo by train", "from Oslo to Rome by train"),
@@ -329,7 +330,7 @@ def test_a_paraphrase_without_new_words_is_idle() -> None:
     assert finding.message.startswith("2 paraphrases without new words, of 1 query")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "paraphrase", "reason"),
     [
         ("Can I cancel within 24 hours?", "Cancel within 48 hours?", "asks for 48, not 24"),
@@ -347,7 +348,7 @@ def test_a_paraphrase_that_asks_something_else(query: str, paraphrase: str, reas
     assert reason in look("stray-paraphrase", base)[0].message
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "paraphrase"),
     [
         ("wifi password", "How do I get online in my room?"),
@@ -384,7 +385,7 @@ def test_ids_that_tell_the_answer() -> None:
     assert places_of("telling-id", golden(dict.fromkeys(turned, "?"), turned)) == [tuple(turned)]
 
 
-@pytest.mark.parametrize(
+@each(
     "relevant",
     [
         {"q1": ["d1"], "q2": ["d2"], "q3": ["d3"]},

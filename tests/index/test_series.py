@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.index import Indexer, open_index
 from karat.index._columns import RANKED, SIZE, Columns, pack_columns, pack_series, unpack_columns, unpack_series
 from karat.pages._run import choose_first, find_later
@@ -24,7 +25,7 @@ def test_a_series_is_kept_exactly(values: list[float]) -> None:
     assert kept.tolist() == pytest.approx(values, abs=0, rel=0, nan_ok=True)
 
 
-@pytest.mark.parametrize("distinct", [1, 256, 257, 65_536, 65_537])
+@each("distinct", [1, 256, 257, 65_536, 65_537])
 def test_a_series_of_any_number_of_distinct_values_is_kept(distinct: int) -> None:
     """Numbers of one byte, of two, and the values themselves."""
     values = np.arange(distinct, dtype=np.float64)[::-1] / 7

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from each import each
 from judges.model_server import Failure, ModelServer, Reply, Request, obey, serve
 from karat.core import SystemFailed
 from karat.judges import (
@@ -70,7 +71,7 @@ def opinion_of(reply: Reply, name: str = "faithfulness", item: Item = ITEM, **op
     return opinion
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("faithfulness", 1.0),  # the bar is red in the first text
@@ -106,7 +107,7 @@ def test_perfect_is_exactly_one_and_nothing_is_exactly_zero() -> None:
     assert len(opinion.findings) == 29
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "name", "reason"),
     [
         (SILENT, "faithfulness", "no answer recorded"),
@@ -144,7 +145,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("kind", [*TRANSIENT, *UNREADABLE])
+@each("kind", [*TRANSIENT, *UNREADABLE])
 def test_one_failure_is_mended(kind: str) -> None:
     """What may pass is asked again, and a reply that cannot be used is sent back once with what is wrong."""
     with serve(first({**TRANSIENT, **UNREADABLE}[kind])) as server:
@@ -155,7 +156,7 @@ def test_one_failure_is_mended(kind: str) -> None:
             assert "That reply cannot be used" in server.requests[1].body["messages"][3]["content"]
 
 
-@pytest.mark.parametrize("kind", UNREADABLE)
+@each("kind", UNREADABLE)
 def test_a_reply_that_cannot_be_used_twice_is_not_measurable(kind: str) -> None:
     """It is no value, and says why; exactly one repair was tried."""
     with serve(lambda _: UNREADABLE[kind]) as server:
@@ -199,7 +200,7 @@ def test_ragged_lists_are_not_measurable(name: str, change: Any) -> None:
     assert "there should be one verdict for each" in opinion.reason
 
 
-@pytest.mark.parametrize("change", [{"quote": "Wi-Fi costs money"}, {"quote": ""}, {"chunk": 9}, {"chunk": 0}])
+@each("change", [{"quote": "Wi-Fi costs money"}, {"quote": ""}, {"chunk": 9}, {"chunk": 0}])
 def test_a_verdict_without_words_of_the_text_does_not_count(change: dict[str, Any]) -> None:
     """All three claims are called supported, and none is."""
     opinion = opinion_of(ragged(lambda verdicts: [verdict | change for verdict in verdicts]))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from judges.model_server import Request, obey, serve
 from judges.test_judging import ITEM, judge, make_bench, opinion_of
 from karat import golden
@@ -38,7 +39,7 @@ from karat.stats.trust import measure_agreement
 from karat.text import content, words
 
 
-@pytest.mark.parametrize(
+@each(
     ("passage", "grade"),
     [
         ("alpha beta gamma delta epsilon of nine others", 3),  # 5 of 10
@@ -106,7 +107,7 @@ def test_a_rubric_is_a_judge_on_its_own_scale(tmp_path: Path) -> None:
     assert "Is it polite?" not in load_prompt("rubric").text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ("version: 1\nIs it polite?", "has no scale"),

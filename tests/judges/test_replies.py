@@ -101,7 +101,7 @@ def test_options_that_no_model_can_have(options: dict[str, Any]) -> None:
         Model(url="http://127.0.0.1:9/v1", model="m", **options)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0, 1e-300])
+@each("value", [math.nan, math.inf, -1.0, 0, 1e-300])
 def test_a_pace_or_budget_that_is_none(value: float) -> None:
     """Nobody waits for ever, and no limit is without effect."""
     with pytest.raises(UsageError, match="requests_per_minute"):
@@ -112,7 +112,7 @@ def test_a_pace_or_budget_that_is_none(value: float) -> None:
             Budget(model, most_money=value)
 
 
-@pytest.mark.parametrize("name", ["X\nA", "\u00fc", "", "a b"])
+@each("name", ["X\nA", "\u00fc", "", "a b"])
 def test_a_header_without_a_name(name: str) -> None:
     """It is refused before anything is sent."""
     with pytest.raises(UsageError, match="is not the name of a header"):
@@ -159,7 +159,7 @@ def test_a_reply_is_on_disk_once_it_was_put(tmp_path: Path) -> None:
         assert all(pool.map(put, range(400)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("quote", "text", "value"),
     [
         (".", "Wi-Fi is free.", 0.0),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import InputError, UsageError
 from karat.labelling import (
     QueuePlan,
@@ -241,7 +242,7 @@ def test_lines_of_two_branches_are_all_kept(tmp_path):
     assert "merge=union" in (desk.folder / ".gitattributes").read_text()
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "message"),
     [
         ("not json", "is not a label"),
@@ -358,7 +359,7 @@ def test_a_first_line_that_is_no_head_is_named(tmp_path):
     assert "is not a file of labels" in problem
 
 
-@pytest.mark.parametrize("who", ["", " ", "a\nb", " ana", "x" * 65, "\u202eana", "..."])
+@each("who", ["", " ", "a\nb", " ana", "x" * 65, "\u202eana", "..."])
 def test_a_name_is_a_name(tmp_path, who):
     desk = make_desk(tmp_path / "p")
     with pytest.raises(UsageError, match="name"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import GoldenSet, InputError, KaratError, Query, Span, Target, UsageError
 from karat.golden.lint import check
@@ -201,7 +202,7 @@ def test_a_killed_acceptance_can_be_repeated(tmp_path, monkeypatch):
     assert files(tmp_path / "p") == written
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (ProposalChange(), "is not one of judgment, query, paraphrase and wording"),
@@ -258,7 +259,7 @@ def test_a_paraphrase_needs_its_query(tmp_path):
         propose_wording(make_desk(tmp_path / "p"), "q11", paraphrase="x?", by="ana")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "it is empty"),

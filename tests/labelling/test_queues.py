@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, UsageError
 from karat.labelling import (
@@ -247,7 +248,7 @@ def test_who_settles_a_pair_keeps_an_own_label_of_it(tmp_path):
     assert (votes["ana", False].grade, votes["ana", True].grade) == (3, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "message"),
     [
         ({"grade": 4}, "grade 4 is not on the set's scale, 0 to 3"),
@@ -314,7 +315,7 @@ def test_a_queue_of_nothing_is_refused(tmp_path):
         make_queue(open_desk(project), QueuePlan(name="x", kind="pool", sources=(str(project / "a.txt"),)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [("", "is not a queue"), ("{}\n", "is not a queue"), ("HEAD\n{}\n", "line 2"), ("OTHER\n", "rename the file")],
 )
@@ -379,7 +380,7 @@ def test_documents_without_text_are_asked_all_the_same(tmp_path):
         say(desk, "ana", "q1", "d2", 3, quote="x")
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "message"),
     [
         (b'{"query":"\xff"}', "line 2: is not a row of a queue"),

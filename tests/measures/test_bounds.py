@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import Measure, MeasureError, UsageError
 from karat.core import MEASURES
 from karat.measures import REL, Alignment, measure, ratio
@@ -118,7 +119,7 @@ def test_bounds_close_when_everything_is_judged() -> None:
     assert scores.at_worst().mean() == scores.mean() == scores.at_best().mean()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "why"),
     [
         ("Bpref", "none are known"),

@@ -114,7 +114,7 @@ def test_an_answer_by_hand(trace: Trace, measure: str, expected: float | str) ->
     assert value(trace, measure) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "expected"),
     [
         (Trace(query="no", text="?", refused=True), 1.0),

@@ -137,7 +137,7 @@ def test_means_by_hand(preset: str, measure: str) -> None:
     assert scores.count(measure) == len(values)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_definitions_say_what_was_computed(preset: str) -> None:
     """Where a preset fills in parameters, the scores name the measure that was computed in full."""
     names = ["P@5", "R@5", "RR@10", "nDCG@5", "DCG@5", "IPrec@0.1", "Rprec"]
@@ -146,7 +146,7 @@ def test_definitions_say_what_was_computed(preset: str) -> None:
     assert dict(scores.definitions) == {name: COMPUTED_AS[preset].get(name, name) for name in names}
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_what_was_computed_can_be_asked_for_by_its_own_name(preset: str) -> None:
     """The definition that a preset shows gives the same values without the preset."""
     by_preset = karat.score(QRELS, RUN, ["P@5", "nDCG@5"], conventions=preset)
@@ -156,7 +156,7 @@ def test_what_was_computed_can_be_asked_for_by_its_own_name(preset: str) -> None
         assert by_name.value("short", definition) == by_preset.value("short", name)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_the_default_measures_can_be_computed(preset: str) -> None:
     """Without measures, those that the source reports are computed."""
     scores = karat.score(QRELS, RUN, conventions=preset)
@@ -175,7 +175,7 @@ def test_every_binary_measure_of_agent_has_one_threshold() -> None:
     assert len(thresholds) > 20
 
 
-@pytest.mark.parametrize(
+@each(
     ("preset", "name", "computed"),
     [
         ("fit", "P(rel=3)@5", "P(rel=3)@5"),
@@ -213,7 +213,7 @@ def test_the_option_undefined_wins_over_every_preset(preset: str, policy: str, v
     assert scores.reason("nothing", "R@5") == (None if value is not None else "no relevant documents")
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_the_option_missing_wins_over_every_preset(preset: str) -> None:
     """X-13 can be decided by hand, whatever the preset says."""
     excluded = karat.score(QRELS, RUN, ["R@5"], conventions=preset, missing="exclude")
@@ -223,7 +223,7 @@ def test_the_option_missing_wins_over_every_preset(preset: str) -> None:
     assert counted.value("absent", "R@5") == 0.0
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_missing_and_extra_queries_are_named_and_counted(preset: str) -> None:
     """Whatever becomes of them, the scores say which queries the run lacks, and how many nobody judged."""
     scores = karat.score(QRELS, RUN, ["R@5"], conventions=preset)
@@ -232,7 +232,7 @@ def test_missing_and_extra_queries_are_named_and_counted(preset: str) -> None:
     assert scores.total == 4
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_the_same_document_twice_is_refused_under_every_preset(preset: str) -> None:
     """X-09: fit, beluga and rig count each chunk, so that recall can reach 2; karat refuses, in lists and in frames."""
     with pytest.raises(InputError, match="document 'a' appears twice for query 'full'"):
@@ -242,7 +242,7 @@ def test_the_same_document_twice_is_refused_under_every_preset(preset: str) -> N
         karat.score(QRELS, rows, ["R@5"], conventions=preset)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_reciprocal_rank_is_per_query_and_its_mean_is_mrr(preset: str) -> None:
     """X-12: MRR is another word for RR, whose values are per query and whose mean is the MRR."""
     rr, mrr = (karat.score(QRELS, RUN, [name], conventions=preset) for name in ("RR@10", "MRR@10"))
@@ -250,7 +250,7 @@ def test_reciprocal_rank_is_per_query_and_its_mean_is_mrr(preset: str) -> None:
     assert rr.to_dicts() == mrr.to_dicts()
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_the_cut_off_of_reciprocal_rank_is_the_one_written(preset: str) -> None:
     """X-07: no preset adds or moves a cut-off."""
     scores = karat.score({"q": {"a": 3}}, {"q": ["x", "y", "a"]}, ["RR", "RR@2", "RR@3"], conventions=preset)

@@ -173,7 +173,7 @@ def piped(data: bytes) -> Iterator[str]:
     os.close(reader)
 
 
-@pytest.mark.parametrize("layout", ["trec", "json", "csv", "parquet"])
+@each("layout", ["trec", "json", "csv", "parquet"])
 def test_a_pipe_is_read_once(layout: str) -> None:
     """What comes through a pipe, as from the shell's <(command), loses nothing to the sniffing of its format."""
     with piped(content(layout, "run")) as path:
@@ -212,7 +212,7 @@ def test_lists_are_rankings_and_relevant_documents(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["trec", "json", "jsonl", "csv", "tsv", "parquet"])
+@each("format", ["trec", "json", "jsonl", "csv", "tsv", "parquet"])
 def test_a_named_format_overrides_the_ending(tmp_path: Path, format: str) -> None:
     """A file with a misleading ending is read as the format that is named."""
     path = tmp_path / ("run.csv" if format != "csv" else "run.json")
@@ -320,7 +320,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "message"),
     [
         ("missing.txt", "missing.txt: no such file"),

@@ -272,7 +272,7 @@ def test_readers_agree_on_json_lines(tmp_path: Path, old: bytes, new: bytes) -> 
     assert streamed == exact
 
 
-@pytest.mark.parametrize(
+@each(
     "grade",
     [
         "1",
@@ -543,7 +543,7 @@ def test_a_table_that_cannot_be_right_is_refused(run: Any, message: str) -> None
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [1.5, float("inf"), None, 2.0**60])
+@each("value", [1.5, float("inf"), None, 2.0**60])
 def test_a_grade_in_a_table_is_whole(value: float | None) -> None:
     """A fraction, an infinity, a null or a huge grade in a frame is an error that names the row."""
     with pytest.raises(karat.InputError, match=r"^qrels, row 2: grade "):

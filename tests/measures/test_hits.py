@@ -94,7 +94,7 @@ def test_what_is_given_wins_over_the_id() -> None:
 # --- rules of overlap -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("hit", "gold", "shares"),
     [
         # bytes in common, by the shorter, the judged span, the hit, and either
@@ -116,7 +116,7 @@ def test_rules_by_hand(hit: tuple[int, int], gold: tuple[int, int], shares: dict
             assert not Overlap(rule, share + 1e-9).holds(first, other), rule
 
 
-@pytest.mark.parametrize("rule", ["any", "min", "gold", "hit", "iou"])
+@each("rule", ["any", "min", "gold", "hit", "iou"])
 def test_neighbours_and_empty_spans_hold_nothing(rule: Any) -> None:
     """Spans that only touch have no byte in common, and an empty span has none at all."""
     for first, other in [
@@ -168,7 +168,7 @@ def test_half_is_the_highest_threshold_that_loses_no_span() -> None:
     assert not any(Overlap("min", 0.5 + 1e-9).holds(half, gold) for half in halves)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "size"),
     [("gold", 4), ("iou", 4), ("hit", 50), ("iou", 50)],
 )
@@ -365,7 +365,7 @@ def test_relevant_is_what_the_golden_set_says() -> None:
     assert list(lenient.mean().values()) == [1, 1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("conventions", "computed"),
     [
         ("karat", ["P(rel=3)@5", "R(rel=3)@5"]),
@@ -429,7 +429,7 @@ def test_hits_are_not_changed() -> None:
     assert hits == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("hits", "message"),
     [
         (

@@ -64,7 +64,7 @@ def write_run(path: Path, traces: tuple[Trace, ...] | None = None) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["mine.jsonl", "mine.json", "mine", "mine.jsonl.gz"])
+@each("name", ["mine.jsonl", "mine.json", "mine", "mine.jsonl.gz"])
 def test_a_run_of_karat_scores_as_its_hits_do(tmp_path: Path, name: str) -> None:
     """The run file has the scores that ``karat eval`` computes for it, whatever the file is called."""
     path = write_run(tmp_path / "run.jsonl")
@@ -106,7 +106,7 @@ def test_an_unfinished_run_is_refused(tmp_path: Path, cut: int) -> None:
         karat.score(QRELS, part)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "message"),
     [
         ('{"query":"q1","hits":[]}', "line 2: query 'q1' is answered twice"),
@@ -244,7 +244,7 @@ def test_the_scores_of_a_reranked_trace_are_read(tmp_path: Path) -> None:
 LOWEST = -sys.float_info.max
 
 
-@pytest.mark.parametrize(
+@each(
     "scores",
     [(LOWEST, LOWEST, LOWEST), (1.0, LOWEST, LOWEST), (-math.inf, -math.inf, -math.inf), (math.inf, math.inf, 0.0)],
 )

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import karat
+from each import each
 from karat.core import InputError
 from karat.measures import _frames, read_field
 from karat.measures._files import find
@@ -37,7 +38,7 @@ def test_parquet_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_field(path, "score")
 
 
-@pytest.mark.parametrize("options", WRITERS, ids=str)
+@each("options", WRITERS, ids=str)
 def test_the_size_of_a_parquet_file_is_that_of_its_pages(tmp_path: Path, options: dict[str, object]) -> None:
     """As pyarrow tells it, plus what each value takes in memory, for the columns that are read."""
     path = tmp_path / "run.parquet"

@@ -54,7 +54,7 @@ def test_a_grade_that_is_no_whole_number_is_refused(text: str) -> None:
     assert refused(f"q1,d0,1\nq1,d1,{text}\n", "qrels", "csv") == wanted
 
 
-@pytest.mark.parametrize("text", ["1000000000000001", "-1000000000000001", "9" * 30, "9" * 5000])
+@each("text", ["1000000000000001", "-1000000000000001", "9" * 30, "9" * 5000])
 def test_a_huge_grade_is_refused(text: str) -> None:
     """A grade that a float64 does not hold exactly is too large, however many digits it has."""
     wanted = f"f, line 1: grade {shorten(text)} is too large; grades lie between -10^15 and 10^15"
@@ -62,9 +62,7 @@ def test_a_huge_grade_is_refused(text: str) -> None:
     assert len(wanted) < 150
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("+2", 2.0), ("-0.5", -0.5), (".5", 0.5), ("5.", 5.0), ("1e-400", 0.0), ("0012", 12.0)]
-)
+@each(("text", "value"), [("+2", 2.0), ("-0.5", -0.5), (".5", 0.5), ("5.", 5.0), ("1e-400", 0.0), ("0012", 12.0)])
 def test_the_spellings_of_a_score(text: str, value: float) -> None:
     """Signs, exponents and a missing half of a decimal number are its usual spellings."""
     assert parse_score(text) == value
@@ -82,7 +80,7 @@ def test_the_largest_grades() -> None:
     assert parse_grade("-000000000000000000007") == -7
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "kind", "message"),
     [
         ("q1 Q0 d1", "run", "3 columns instead of 6; a line is: query Q0 document rank score tag"),
@@ -135,7 +133,7 @@ def test_bytes_that_are_no_text_are_named_by_line() -> None:
     assert "is not UTF-8" in refused("q1 Q0 d1 1 1 t".encode("utf-16"))
 
 
-@pytest.mark.parametrize("format", ["trec", "csv", "tsv", "jsonl"])
+@each("format", ["trec", "csv", "tsv", "jsonl"])
 def test_no_rows_are_refused(format: str) -> None:
     """A file of blanks, or of a header only, is refused."""
     assert refused(" \n\r\n", format=format) in ("f: the file holds no rows", "f: the file holds only blanks")
@@ -313,7 +311,7 @@ def test_dicts_that_cannot_be_right_are_refused(run: Any, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("value", [None, 5, b"run.txt", [("q1", "d1", 1.0)], object(), {"q1"}, iter([])])
+@each("value", [None, 5, b"run.txt", [("q1", "d1", 1.0)], object(), {"q1"}, iter([])])
 def test_what_is_no_table_is_refused(value: Any) -> None:
     """Anything else than a path, dicts or a table is answered with what can be given."""
     for pair in ((QRELS, value), (value, {"q1": {"d1": 1.0}})):

@@ -97,9 +97,7 @@ def test_channels_may_be_recorded_as_stages() -> None:
     assert value(trace, "ExpansionShare@5") == 0.5  # c, which no channel had
 
 
-@pytest.mark.parametrize(
-    "measure", ["ChannelShare@5", "ChannelOnly@5", "ReorderRate@5", "ExpansionShare@5", "Diversity@5"]
-)
+@each("measure", ["ChannelShare@5", "ChannelOnly@5", "ReorderRate@5", "ExpansionShare@5", "Diversity@5"])
 def test_a_share_of_nothing_is_missing_and_blames_the_answer(measure: str) -> None:
     """The gate counts a lost answer with this reason as the worst value."""
     assert value(Trace(query="q", text="?", error="timed out"), measure) == "nothing retrieved"
@@ -204,7 +202,7 @@ def test_versions_that_are_out_of_date_or_contradict_each_other() -> None:
     assert value(Trace(query="q", text="?", hits=HITS), "StaleFree@5") == "no versions in the golden set"
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "expected"),
     [
         ("2026-11-17T09:00:00Z", 1.0),  # 24 hours

@@ -224,7 +224,7 @@ def test_yaap() -> None:
 DCG, IDEAL = 2 + 6 / math.log2(5), 6 + 3 / math.log2(3) + 2 / 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "expected"),
     [
         ("ndcg", DCG / IDEAL),
@@ -239,7 +239,7 @@ def test_gains_are_parameters(measure: str, expected: float) -> None:
     assert values[f"{measure}_1=2,2=6", "1"] == f"{expected:6.4f}"
 
 
-@pytest.mark.parametrize("measure", ["ndcg", "ndcg_rel", "Rndcg", "G"])
+@each("measure", ["ndcg", "ndcg_rel", "Rndcg", "G"])
 def test_gains_that_change_nothing(measure: str) -> None:
     """With the gains that grades have anyway, the formulas agree with karat's kernels."""
     with_gains, own = table(f"{measure}.1=1,2=2,3=3", per_query=True), table(measure, per_query=True)

@@ -27,7 +27,7 @@ def trial(outcomes: str, measures: tuple[str, ...] = ("Success@1",)) -> Scores:
 # --- pass@k and pass^k ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcomes", "k", "ever", "always"),
     [
         # n = 4 trials, c = 2 successes: 6 pairs, of which 1 has no success and 1 has only successes.

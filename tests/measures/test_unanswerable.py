@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import pytest
-
 from each import each
 from karat import GoldenSet, Hit, Judgment, Query, Scores, Target, score_hits
 from karat.core import MEASURES, Definition, Measure
@@ -48,7 +46,7 @@ def scored(*measures: str, **options: object) -> Scores:
     return score_hits(GOLDEN, HITS, measures, failed={"failed"}, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_by_hand(case: Case) -> None:
     """An empty list is right, a hit is wrong, and neither a failure nor a missing query is an answer."""
     scores = scored(case.measure)

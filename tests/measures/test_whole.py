@@ -76,7 +76,7 @@ def test_ranks_by_hand() -> None:
     assert rows.chunks.unsized.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "hit"),
     [
         (Target(document="a", section="S.1"), Hit("a", 1.0)),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.core import Answer, Citation, Hit, InputError, Provenance, Trace, UsageError
 from karat.migration import Cited, ShadowedQuery, Targets, judge_rollout, map_blocks, read_shadowed
 from karat.online.shadow import Replayed, replay
@@ -27,7 +28,7 @@ def ask(control: str, treatment: str, error: str = "") -> ShadowedQuery:
     return ShadowedQuery(query="q", control=sides[0], treatment=sides[1], error=error)
 
 
-@pytest.mark.parametrize(
+@each(
     ("control", "treatment", "lost", "unmapped", "added"),
     [
         ("b3", "n3", None, (), ()),
@@ -117,7 +118,7 @@ def test_records_with_former_ids(tmp_path: Path) -> None:
     assert [row.query for row in report.mismatches] == ["q3"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "problem"),
     [
         ('{"query": "q", "control": []}', "'treatment' is missing"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from each import each
 from karat.core import InputError, Span
 from karat.migration import (
     Block,
@@ -128,7 +129,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert former == {"n0": ("b0",), "n1": ("b0",), "n2": ("b1", "b2"), "n3": ("b3",), "n4": ("b4",)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ("[]", "not a line of a migration table: $: expected `object`"),
@@ -146,7 +147,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, line: str, problem: 
         read_table(file)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "problem"),
     [
         ({"new_block_id": None}, "must be null for unmapped blocks, and for no others"),

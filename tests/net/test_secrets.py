@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import SystemFailed, UsageError
 from karat.net import (
     Endpoint,
@@ -201,9 +202,7 @@ def test_addresses_without_secrets() -> None:
     assert strip_logins("a https://me:p@ss@host/x@y and b@c") == "a https://host/x@y and b@c"
 
 
-@pytest.mark.parametrize(
-    "url", ["htp://me:s3cret@host/", "me:s3cret@host", "https://me:s3/cret@host/", "http://me:s3cret@:0/?key=s3cret"]
-)
+@each("url", ["htp://me:s3cret@host/", "me:s3cret@host", "https://me:s3/cret@host/", "http://me:s3cret@:0/?key=s3cret"])
 def test_an_unusable_address_is_shown_without_its_secrets(url: str) -> None:
     """However it is broken."""
     with pytest.raises(UsageError, match=r"url '.*' is not usable") as mistake:
@@ -211,7 +210,7 @@ def test_an_unusable_address_is_shown_without_its_secrets(url: str) -> None:
     assert not any(word in str(mistake.value) for word in ("s3", "cret", "me:"))
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"url": "http://me:pw@host/", "key_variable": "KEY"},
@@ -228,7 +227,7 @@ def test_two_keys_at_once_are_refused(options: dict) -> None:
         Endpoint(**options)
 
 
-@pytest.mark.parametrize("name", ["sk-abc", "Bearer sk-1", "AKIAIOSFODNN7EXAMPLE", "hf_aB3dE6gH9jK2mN5p", "a b", ""])
+@each("name", ["sk-abc", "Bearer sk-1", "AKIAIOSFODNN7EXAMPLE", "hf_aB3dE6gH9jK2mN5p", "a b", ""])
 def test_a_key_in_the_place_of_its_variable_is_not_shown(name: str) -> None:
     """A common mistake, whose message would be in the log of CI."""
     with pytest.raises(UsageError, match="has a key where the name of an environment variable belongs") as mistake:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from each import each
 from karat.core import UsageError
 from karat.online.flags import BUCKETS, CONTROL, Flag, find_bucket, murmur3_32
 
@@ -144,7 +145,7 @@ def test_a_flag_does_not_change() -> None:
         flag.percent = 5.0  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "message"),
     [
         ({"key": ""}, "key ''"),

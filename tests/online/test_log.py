@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
+from each import each
 from karat import online
 from karat.core import Answer, Hit, Span, UsageError, document_of
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery, ingest, read_log
@@ -265,7 +266,7 @@ def test_ids_are_in_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypa
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [{"sample": 0}, {"sample": 1.5}, {"sync": 0}, {"segment_bytes": 10}, {"key": "short"}, {"redact": {"x": "("}}],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat import online
 from karat.online import ingest, read_log
 from karat.online._shadow_records import (
@@ -32,7 +33,7 @@ def make_draft(control: str, treatment: str, *, status: str = ANSWERED, k: int =
 
 # RBO by hand, p = 0.9, equation 32 of Webber: with agreements A1..Ad at each depth and X/d at the last,
 # rbo = A1 + sum over d of p^d (A(d+1) - A(d)).
-@pytest.mark.parametrize(
+@each(
     ("control", "treatment", "difference", "rbo", "overlap", "tau", "top_changed", "moved"),
     [
         ("abc", "abc", "identical", 1.0, 1.0, 1.0, False, 0),
@@ -71,7 +72,7 @@ def test_lists_are_compared_down_to_k() -> None:
     assert (run.difference, run.control, run.treatment) == ("identical", tuple("abcd"), tuple("abdc"))
 
 
-@pytest.mark.parametrize("status", [status for status in STATUSES if status != ANSWERED])
+@each("status", [status for status in STATUSES if status != ANSWERED])
 def test_without_an_answer_there_are_no_numbers(status: str) -> None:
     """A treatment that failed or timed out is a class of its own, and what was not asked is another."""
     run = finish_shadow(make_draft("ab", "", status=status))

@@ -12,6 +12,7 @@ import pytrec_eval
 from pytrec_eval_ext import RelevanceEvaluator
 
 import karat
+from each import each
 from karat import InputError
 from karat.measures import pass_at_k
 
@@ -246,7 +247,7 @@ def test_beluga_examples_of_precision_recall_and_mrr() -> None:
     assert mean == pytest.approx(0.61, abs=0.005)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranked", "k", "expected"),
     [("abc", 3, 3 / 3), ("xyz", 3, 0 / 3), ("axb", 3, 2 / 3), ("ab", 5, 2 / 2)],
     ids=["all relevant", "none relevant", "mixed", "k larger than results"],
@@ -258,7 +259,7 @@ def test_n05_precision_table(ranked: str, k: int, expected: float) -> None:
     assert karat.score(qrels, run, [f"P@{k}"], conventions="beluga").mean() == {f"P@{k}": expected}
 
 
-@pytest.mark.parametrize(
+@each(
     ("relevant", "expected"),
     [("ab", 2 / 2), ("ay", 1 / 2), ("yz", 0 / 2), ("", 0.0)],
     ids=["all", "half", "none", "no"],
@@ -269,7 +270,7 @@ def test_n06_recall_table(relevant: str, expected: float) -> None:
     assert karat.score(qrels, {"q": ["a", "b"]}, ["R@5"], conventions="beluga").mean() == {"R@5": expected}
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranked", "expected"),
     [("abc", 1.0), ("cba", 0.790), ("xyz", 0.0), ("", 0.0)],
     ids=["best", "worst", "other", "no"],

@@ -59,6 +59,7 @@ def test_karat_alone_is_fewer_than_20_packages() -> None:
     assert len(needed) + 1 < 20, sorted(needed)
 
 
+@pytest.mark.slow
 def test_the_licences_of_all_packages_are_allowed(tmp_path: Path) -> None:
     """Of this environment, which has karat with most extras and the tools; and one that is not allowed is found."""
     bill = tmp_path / "bom.json"

@@ -14,6 +14,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from cli.gate_project import TOML, make_project, make_run, make_set
+from each import each
 from evaluations import make_evaluation
 from karat.cli import main
 from karat.gate import Must, Policy, Rule, named_policy, read_policy
@@ -34,7 +35,7 @@ def test_a_floor_is_the_mean_minus_the_larger_margin() -> None:
     assert proposal.must_pass == ("q0", "q1", "q3", "q5", "q7")
 
 
-@pytest.mark.parametrize(("right", "n", "floor"), [(4, 4, 0.5), (34, 36, 0.81), (20, 20, 0.83), (196, 200, 0.93)])
+@each(("right", "n", "floor"), [(4, 4, 0.5), (34, 36, 0.81), (20, 20, 0.83), (196, 200, 0.93)])
 def test_few_right_answers_do_not_make_a_high_floor(right: int, n: int, floor: float) -> None:
     """Four of four have a standard error of 0, and could be half right: Wilson's bound for z = 2, by statsmodels."""
     run = make_evaluation(values={"Success@5": {f"q{i}": float(i < right) for i in range(n)}})

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from each import each
+
 ROOT = Path(__file__).resolve().parents[2]
 VAGUE = {"found", "made", "one", "told"}
 """Names of variables, parameters and functions that do not say what they hold or do."""
@@ -52,7 +54,7 @@ def test_names_and_docstrings_say_what_they_hold() -> None:
     assert complaints == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "found = 1",

@@ -182,11 +182,12 @@ def report(coverage: Coverage, path: Path) -> tuple[set[int], dict[int, tuple[in
 
 
 @pytest.mark.parametrize("calls", CALLS, ids=" ".join)
-def test_marks_note_what_a_tracer_sees(calls: list[str], tmp_path: Path) -> None:
+def test_marks_note_what_a_tracer_sees(calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All kinds of statements, taken one way or another: the same lines and branches, but for ``except`` lines.
 
     To a tracer such a line is reached if it is tried, to marks if it fits.
     """
+    monkeypatch.setattr("coverage.collector.short_stack", str)  # only for debugging, and it looks into every module
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     traced, marked = (Coverage(data_file=None, branch=True, config_file=False) for _ in range(2))

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from each import each
 from karat.reports import render_comment
 from karat.reports._comment import COMMENT
 from reports.documents import make_check, make_document, make_query, typed, without_baseline
@@ -81,7 +82,7 @@ def test_what_is_too_long_is_cut_and_closed() -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
-@pytest.mark.parametrize("name", ["a b", "--> x", "é", "検", "", "a--b", "x -->"])
+@each("name", ["a b", "--> x", "é", "検", "", "a--b", "x -->"])
 def test_no_name_ends_the_mark(name: str) -> None:
     """The mark is a comment whatever the golden set is called, and another one for another name."""
 

@@ -118,7 +118,7 @@ def test_rows_are_encoded_as_python_does(number: float, text: str) -> None:
     assert render_json(document) == json.dumps(to_plain(document), allow_nan=False) + "\n"
 
 
-@pytest.mark.parametrize("field", ["ms", "scores", "baseline", "hits"])
+@each("field", ["ms", "scores", "baseline", "hits"])
 def test_nan_is_never_written(field: str) -> None:
     """Not as null either, which would mean that nothing was measured."""
     document = typed(sample())
@@ -152,7 +152,7 @@ def place(document: Any, path: str, value: Any) -> Any:
     return document
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value"),
     [
         ("created", "today"),
@@ -198,7 +198,7 @@ def without(document: Any, path: str) -> Any:
     return document
 
 
-@pytest.mark.parametrize("name", ["wins", "ties", "losses", "significant", "low", "high", "p_corrected"])
+@each("name", ["wins", "ties", "losses", "significant", "low", "high", "p_corrected"])
 def test_a_difference_comes_with_all_that_is_said_of_it(name: str, tmp_path: Path) -> None:
     """Else a table would have half a row."""
     document = without(make_document(), f"measures.0.{name}")

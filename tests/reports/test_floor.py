@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
+from each import each
 from karat.reports import render_html, render_json, render_markdown, render_text
 from reports.documents import make_document, typed
 
@@ -20,7 +19,7 @@ def with_floor(*ratios: float | None, queries: int = 4, note: str = "") -> Any:
     return typed(make_document(lexical_floor={"queries": queries, "measures": rows, "note": note}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "line"),
     [
         (with_floor(0.9, 0.9), "reach 90% of RR@10, 90% of R@5: the rest of the system adds little"),

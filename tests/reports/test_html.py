@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.reports import render_html
 from reports.documents import conclude, make_check, make_document, make_measure, typed
 from reports.report_samples import ATTACK, sample, without_baseline
@@ -67,7 +68,7 @@ def test_verdict_and_its_reasons_are_in_the_page_without_any_script() -> None:
     assert {"href": "#q=q0003"} in [attributes for attributes, _ in page.all("a")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "exit_code", "baseline", "said"),
     [
         ("pass", 0, {}, "All 2 checks passed. It may ship."),
@@ -150,7 +151,7 @@ def test_data_says_what_the_document_says() -> None:
     assert ids == [row["queries"] for row in document["recommendations"]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "checks", "compared", "standing"),
     [
         ("PASS", ["min pass"], True, ["pass", "pass"]),
@@ -173,7 +174,7 @@ def test_card_does_not_call_a_pass_what_nothing_proved(
     assert Page(render_html(typed(document))).data["measures"][0]["standing"] == standing
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "limit", "lower", "drawn"),
     [
         ("min", 0.4, False, (["min", 0.4], None)),

@@ -63,7 +63,7 @@ def named(name: str) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
+@each(
     ("p", "mark"),
     [
         (0.2, ""),

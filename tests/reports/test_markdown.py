@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
-
 from each import each
 from karat.reports import render_comment, render_markdown
 from karat.reports._markdown import markdown
@@ -66,7 +64,7 @@ def test_bounds_are_a_section_where_documents_are_unjudged() -> None:
     assert "| RR@10 | 0.7000 | 0.7500 | 0.9000 | 12 |\n| nDCG@5 | 0.7000 | 0.7500 | up to 0.9000 | 12 |\n" in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "checks", "row"),
     [
         (make_measure(now=0.84, was=0.82), [], "| RR@10 | 0.8400 | 0.8200 | 0.5 | ✅ PASS (+2.4%) |"),

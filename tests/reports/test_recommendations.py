@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.reports import RULES
 from karat.reports._recommendations import recommend
 from karat.schema import Recommendation
@@ -220,7 +221,7 @@ def test_too_few_queries_says_how_many_would_do() -> None:
     assert recommendation.queries == ("q3", "q4")
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "measure", "lower", "advice"),
     [
         ("CiteCoverage", "CiteCoverage", False, "where sections and chunks begin"),

@@ -50,7 +50,7 @@ def test_bars_stand_between_the_lowest_and_the_highest() -> None:
     assert bars([0.0, 1.0, 0.5, 2 / 7, 1.0]) == "▁█▅▃█"
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "shown"),
     [([], ""), ([0.3], "▅"), ([0.3, 0.3], "▅▅"), ([None], "·"), ([math.nan, 1.0, math.inf, 2.0], "·▁·█")],
 )
@@ -94,7 +94,7 @@ def test_many_runs_are_a_line_without_dots() -> None:
     assert len(list(drawn(*range(40)).iter(f"{SVG}circle"))) == 40
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "beside"),
     [
         ([0.5], {"RR": 117, "0.5000": 117}),
@@ -144,7 +144,7 @@ def test_every_line_is_told_in_words() -> None:
     assert by_id[tree.attrib["aria-labelledby"]] == "set"
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "words"),
     [
         ([0.5], "0.50 in the newest of 1 run; lowest 0.50, highest 0.50."),

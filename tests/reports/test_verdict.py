@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from each import each
 from karat.reports import (
     render_comment,
@@ -20,7 +18,7 @@ EVERY = (render_text, render_markdown, render_comment, render_summary, render_gi
 DROP = {"baseline": 0.8, "difference": -0.05, "limit": 0.04, "low": -0.11, "n": 30, "needed": 120}
 
 
-@pytest.mark.parametrize("render", EVERY)
+@each("render", EVERY)
 def test_an_inconclusive_verdict_says_what_is_not_known_and_never_that_it_may_ship(render) -> None:  # type: ignore[no-untyped-def]
     """What was observed, how much worse it could be, what would decide, and what on_inconclusive makes of it."""
     check = make_check("non_inferior", "inconclusive", reason="neither shown nor ruled out", **DROP)
@@ -59,7 +57,7 @@ def test_a_number_of_queries_says_what_it_assumes() -> None:
         assert f"about 120 queries (to rule out a drop of 0.04 in RR@10 if {assumed})" in text
 
 
-@pytest.mark.parametrize("render", EVERY)
+@each("render", EVERY)
 def test_an_observed_drop_is_not_below_a_green_tick(render) -> None:  # type: ignore[no-untyped-def]
     """A rule that only fails for a significant drop passes, and the drop stands in the verdict all the same."""
     check = make_check("significant_drop", "pass", reason="p = 0.2", **DROP | {"needed": None})
@@ -74,7 +72,7 @@ def test_an_observed_drop_is_not_below_a_green_tick(render) -> None:  # type: ig
         assert "::warning title=karat pass%2C but worse than tolerated%3A RR@10::" in text
 
 
-@pytest.mark.parametrize("render", EVERY)
+@each("render", EVERY)
 def test_a_failed_run_is_no_decision(render) -> None:  # type: ignore[no-untyped-def]
     """It is neither a pass nor a failure of quality, and has an error in JUnit."""
     check = make_check("failed", "error", metric="failed", reason="28 of 30 queries failed", current=28, limit=1)

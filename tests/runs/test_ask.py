@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from each import each
 from karat.core import Context, UsageError
 from karat.runs import _ask
 from karat.runs._workers import Workers
@@ -19,7 +20,7 @@ def ask_all(system, texts, k, **options):
     return _ask.ask_all(system, ((text, Context()) for text in texts), k, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"timeout": 600}, {"concurrency": 4}, {"concurrency": 4, "timeout": 600}])
+@each("options", [{}, {"timeout": 600}, {"concurrency": 4}, {"concurrency": 4, "timeout": 600}])
 def test_answers_come_in_the_order_of_the_questions(options):
     """Whoever is faster does not overtake."""
 

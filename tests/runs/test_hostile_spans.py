@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from in_process import run_karat
 from karat import golden
 from karat.core import GoldenSet, Hit, InputError, Query, Stage, Trace
@@ -66,7 +67,7 @@ def test_hostile_spans_are_one_message() -> None:
         assert len(line) < 300, kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (json.dumps(span(document())).encode()[:-9], "line 1: is not valid JSON"),

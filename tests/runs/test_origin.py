@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat.core import GoldenSet, Judgment, Origin, Provenance, Query, Target, UsageError
 from karat.runs import find_origin, make_run, read_header, read_run_file
 from karat.runs._git import Checkout, read_checkout
@@ -87,7 +88,7 @@ def test_without_a_commit_git_or_repository_nothing_is_known(
     assert read_checkout(repository).commit
 
 
-@pytest.mark.parametrize(
+@each(
     "head", ["", "ref: ../../etc/passwd", "ref: refs/../../secret", "ref: refs/heads/\x00", "not a commit", "\xff" * 50]
 )
 def test_a_damaged_head_is_no_commit(tmp_path: Path, head: str) -> None:
@@ -123,7 +124,7 @@ def test_a_hostile_repository_runs_nothing(repository: Path, git: Git, tmp_path:
     assert (repository / ".git" / "index").read_bytes() == index
 
 
-@pytest.mark.parametrize(
+@each(
     ("variables", "job"),
     [
         (
@@ -206,7 +207,7 @@ def test_a_title_is_what_people_read() -> None:
     assert Provenance(name="search:find", origin=Origin(label="mine", commit="0a1b2c3d4e" * 4)).title == "mine"
 
 
-@pytest.mark.parametrize("record", [None, 5, [], {"commit": 5, "dirty": "yes", "machine": [], "ci": None, "x": 1}])
+@each("record", [None, 5, [], {"commit": 5, "dirty": "yes", "machine": [], "ci": None, "x": 1}])
 def test_a_damaged_origin_is_none(record: object) -> None:
     """It is not worth a run."""
     assert Origin.from_dict(record) == Origin()

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import (
     Citation,
     Context,
@@ -208,7 +209,7 @@ def test_a_file_that_does_not_say_it_is_a_run_too(tmp_path: Path, letters: Golde
     assert read_run_file(path) == replace(run, provenance=replace(run.provenance, origin=origin))
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff", b"[]\n", b"[" * 200_000, b"\x1f\x8b\x08", b"\x1f\x8b" + b"x" * 99])
+@each("data", [b"", b"\xff", b"[]\n", b"[" * 200_000, b"\x1f\x8b\x08", b"\x1f\x8b" + b"x" * 99])
 def test_what_is_no_run_was_begun_at_no_time(tmp_path: Path, data: bytes) -> None:
     """It is not for this to complain of it."""
     path = tmp_path / "run.jsonl"

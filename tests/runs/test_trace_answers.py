@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.evaluation import score_run
 from karat.runs import read_any_run
@@ -32,7 +33,7 @@ def read(folder: Path, *rows: dict[str, Any], said: list[str] | None = None) -> 
     return score_run(GOLDEN, run, ["CiteCoverage", "CitePrecision"], unit="target").means
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "coverage"),
     [
         # As blocks' page has it: the id of a block with offsets, and no document.

@@ -88,7 +88,7 @@ def test_a_run_file_holds_all_of_it(tmp_path: Path, row: dict[str, Any]) -> None
     assert read_run_file(tmp_path / "run.jsonl").traces == run.traces
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"stages": [{"stage": "fusion", "durationMs": -1}]}, "'ms' is -1"),

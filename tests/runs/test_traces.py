@@ -192,7 +192,7 @@ def test_a_set_without_texts_has_no_wordings_to_compare(tmp_path: Path) -> None:
     assert noticed(path, bare) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "kept"),
     [
         ([None, None, None], [3.0, 2.0, 1.0]),

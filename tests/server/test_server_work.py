@@ -121,6 +121,7 @@ def _find_runner(work: str) -> int | None:
     return None
 
 
+@pytest.mark.slow
 def test_only_what_the_project_has_can_be_started(folder: Path) -> None:
     """No run of elsewhere, no file that is not a sweep of this project, and nobody but an admin."""
     client = make_client(folder)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from samples import differences, drawn
 from scipy import stats
 
+from each import each
 from karat.core import UsageError
 from karat.stats import bootstrap
 from karat.stats._bootstrap import Method, _indices, resampled_means
@@ -156,7 +157,7 @@ def test_a_correction_that_runs_past_the_last_resample_stops_there() -> None:
     assert interval.high == means.max()
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 1000, 2**31 + 11, 3 * 2**30, 2**32 + 5])
+@each("n", [2, 3, 7, 1000, 2**31 + 11, 3 * 2**30, 2**32 + 5])
 def test_every_index_is_equally_likely(n: int) -> None:
     """Indices are uniform, also for an n at which every third word has to be drawn again, and beyond 32 bits."""
     result = _indices(rng(7), n, (300, 1_001))
@@ -190,9 +191,7 @@ def test_a_sample_larger_than_a_part_is_drawn_in_parts() -> None:
     assert means.mean() == pytest.approx(drawn(n, zeros=0.0).mean(), abs=5 * sd / np.sqrt(60))
 
 
-@pytest.mark.parametrize(
-    ("n", "changed"), [(600, 1), (600, 40), (600, 599), (10_000, 1), (10_000, 40), (10_000, 3_000), (10_000, 9_999)]
-)
+@each(("n", "changed"), [(600, 1), (600, 40), (600, 599), (10_000, 1), (10_000, 40), (10_000, 3_000), (10_000, 9_999)])
 def test_of_many_pairs_of_two_values_the_number_of_each_is_binomial(n: int, changed: int) -> None:
     """Drawn by groups, resamples of zeros and ones are distributed exactly as if they were drawn one by one."""
     means = resampled_means(sample(np.arange(n) < changed), rng(3), 20_000)
@@ -233,7 +232,7 @@ def test_of_many_pairs_mean_spread_and_skewness_are_those_of_the_bootstrap(n: in
     assert stats.skew(means) == pytest.approx(stats.skew(values) / np.sqrt(n), abs=0.05)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({"resamples": 0}, "0 resamples"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import FRACTIONS
 
+from each import each
 from karat.core import UsageError
 from karat.stats import (
     DropRule,
@@ -342,7 +343,7 @@ def test_how_many_must_change(least: tuple[float, int]) -> None:
     assert DropRule(alpha=least[0]).least_changed == least[1]
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [{"relative": -0.1}, {"absolute": math.nan}, {"alpha": 0.0}, {"alpha": 0.5}, {"resamples": 0}],
 )

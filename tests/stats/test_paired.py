@@ -12,6 +12,7 @@ from samples import differences, drawn, spread
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
+from each import each
 from karat.core import UsageError
 from karat.stats import non_inferior, paired_t
 from karat.stats._paired import Claim
@@ -46,7 +47,7 @@ def test_t_is_that_of_scipy(values: list[float], alternative: Alternative, level
         assert end is None or end == pytest.approx(float(other), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, 50, 6980])
+@each("n", [2, 3, 50, 6980])
 def test_t_of_two_runs_is_that_of_scipy(n: int) -> None:
     """On the scores of two runs it is SciPy's ttest_rel, for two queries and for thousands."""
     rng = np.random.default_rng(n)
@@ -57,7 +58,7 @@ def test_t_of_two_runs_is_that_of_scipy(n: int) -> None:
     assert ours.p == pytest.approx(float(theirs.pvalue), rel=1e-11)
 
 
-@pytest.mark.parametrize("sizes", [[1] * 30, [5] * 12, [1, 1, 2, 3, 5, 8, 1, 4], [1, 40]])
+@each("sizes", [[1] * 30, [5] * 12, [1, 1, 2, 3, 5, 8, 1, 4], [1, 40]])
 def test_clustered_t_is_that_of_statsmodels(sizes: list[int]) -> None:
     """With clusters it is the regression on a constant with clustered errors."""
     labels = np.repeat(np.arange(len(sizes)), sizes)

@@ -169,7 +169,7 @@ def test_clusters_flip_together(alternative: Alternative) -> None:
     assert together.estimate == pytest.approx(values.mean())
 
 
-@pytest.mark.parametrize("values", [[0.0], [0.0] * 50, [0.1, -0.1], [0.5]])
+@each("values", [[0.0], [0.0] * 50, [0.1, -0.1], [0.5]])
 def test_nothing_to_find(values: list[float]) -> None:
     """Zeros, cancelling differences and a single one have p = 1 on two sides."""
     assert permutation(values, rng=rng()).p == 1

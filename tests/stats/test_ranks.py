@@ -12,6 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from each import each
 from karat.core import UsageError
 from karat.stats.ranks import (
     jaccard,
@@ -49,7 +50,7 @@ def test_rbo_of_uneven_lists_by_hand() -> None:
     assert rbo(list("ab"), list("xabc"), 0.5) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "p", "expected"),
     [
         ("abcdefghijklmnopqrstuvwxyz", "kxcnarvmwyp", 0.99, 0.52939174745252),
@@ -118,7 +119,7 @@ def test_what_moved() -> None:
 # Edge cases
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@each("similarity", SIMILARITIES)
 def test_empty_lists(similarity: Callable[[Ids, Ids], float]) -> None:
     """Two empty lists are alike; an empty one has nothing in common with another."""
     assert similarity([], []) == 1.0
@@ -138,7 +139,7 @@ def test_the_reverse_order() -> None:
     assert spearman(list("abcdefg"), list("gfedcba")) == -1.0
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 100])
+@each("n", [1, 2, 10, 100])
 def test_disjoint_lists(n: int) -> None:
     """Without a shared id there is no overlap, and tau-b is -2n / (3n - 1)."""
     first, second = list(range(n)), list(range(n, 2 * n))
@@ -153,7 +154,7 @@ def test_a_list_that_was_cut_off() -> None:
     assert jaccard(list("ab"), list("abcdef")) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("function", EVERYTHING)
+@each("function", EVERYTHING)
 def test_an_id_that_stands_twice_is_refused(function: Callable[[Ids, Ids], object]) -> None:
     """The message names the id and the list."""
     with pytest.raises(UsageError, match="id 'b' appears more than once in the first list"):
@@ -168,14 +169,14 @@ def test_an_id_that_stands_twice_below_the_cut_is_refused() -> None:
         jaccard(list("abcb"), list("abc"), k=2)
 
 
-@pytest.mark.parametrize("function", EVERYTHING)
+@each("function", EVERYTHING)
 def test_one_text_is_not_a_list(function: Callable[[Ids, Ids], object]) -> None:
     """A single id in place of a list would be compared letter by letter."""
     with pytest.raises(UsageError, match="the second list is the text 'abc'"):
         function(["abc"], "abc")
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0, -0.1, math.nan])
+@each("p", [0.0, 1.0, -0.1, math.nan])
 def test_a_persistence_that_is_none(p: float) -> None:
     """A reader who never goes on, or never stops, sees no average."""
     with pytest.raises(UsageError, match="p is"):

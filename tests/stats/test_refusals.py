@@ -79,7 +79,7 @@ def test_nothing_is_no_sample(call: Call) -> None:
         call([])
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each("call", CALLS.values(), ids=CALLS)
 def test_cluster_labels_fit_the_differences(call: Call) -> None:
     """There is one label per difference, and none of them is missing or a list."""
     with pytest.raises(UsageError, match="2 cluster labels for 3 differences"):

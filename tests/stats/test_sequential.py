@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from each import each
 from karat.core import UsageError
 from karat.stats import probability_better
 from karat.stats._bayes import Successes, probability_most_win
@@ -47,7 +48,7 @@ SAMPLES = st.lists(STEPS, min_size=1, max_size=40)
 MEANS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
 
 
-@pytest.mark.parametrize("name", VECTORS)
+@each("name", VECTORS)
 def test_published_vectors(name: str) -> None:
     """Every published digit comes out."""
     counts, logs, interval, decision = VECTORS[name]
@@ -135,7 +136,7 @@ def test_walds_test_by_hand() -> None:
     assert wald_sprt(Tally(), sigma=0.25).log_likelihood_ratio == 0
 
 
-@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (3, 3), (8, 2), (2, 8), (40, 1), (900, 850), (30_000, 30_500)])
+@each(("wins", "losses"), [(0, 0), (3, 3), (8, 2), (2, 8), (40, 1), (900, 850), (30_000, 30_500)])
 def test_the_posterior_against_scipy(wins: int, losses: int) -> None:
     """P(share of wins > 1/2) with a Beta(1 + wins, 1 + losses) distribution."""
     expected = special.betainc(1 + losses, 1 + wins, 0.5)
@@ -176,7 +177,7 @@ def test_without_pairs_the_mean_is_shown_and_not_its_signs() -> None:
     assert single.probability_better == pytest.approx(0.75, abs=0.05)
 
 
-@pytest.mark.parametrize("counts", [(5200, 4800), (10, 12), (0, 9), (331, 340, 329), (50, 60, 70, 80, 90, 10)])
+@each("counts", [(5200, 4800), (10, 12), (0, 9), (331, 340, 329), (50, 60, 70, 80, 90, 10)])
 def test_sample_ratio_against_scipy(counts: tuple[int, ...]) -> None:
     """Pearson's statistic and its probability, also with unequal shares."""
     names = [f"v{i}" for i in range(len(counts))]
@@ -188,7 +189,7 @@ def test_sample_ratio_against_scipy(counts: tuple[int, ...]) -> None:
     assert seen.mismatched == (oracle.pvalue < 0.001)
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 4, 7, 10])
+@each("df", [1, 2, 3, 4, 7, 10])
 def test_chi_squared_against_scipy(df: int) -> None:
     """Closed forms for odd and even degrees of freedom, far into the tail."""
     for x in (0.0, 0.01, 1.0, 5.0, 40.0, 300.0):

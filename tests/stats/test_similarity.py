@@ -111,9 +111,7 @@ def test_no_class_is_better_than_the_source_says(
         assert ours == source_class(tau, overlap, changed=changed)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"tau": math.nan}, {"tau": 1.1}, {"overlap": -0.1}, {"overlap": math.nan}, {"rr_delta": math.nan}]
-)
+@each("wrong", [{"tau": math.nan}, {"tau": 1.1}, {"overlap": -0.1}, {"overlap": math.nan}, {"rr_delta": math.nan}])
 def test_what_is_no_number_has_no_class(wrong: dict[str, float]) -> None:
     """A value that was not measured does not pass as a good one."""
     values: dict[str, float] = {"tau": 1.0, "overlap": 1.0}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from each import each
 from karat.core import UsageError
 from karat.stats import holm, permutation, westfall_young
 from step_down_oracle import adjusted_by_draws, adjusted_by_hand
@@ -160,7 +161,7 @@ def test_measures_of_many_segments_are_tested_in_a_moment() -> None:
     assert test.adjusted.max() < 0.01
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "message"),
     [
         ([1.0, 2.0], "a row for each measure is needed"),

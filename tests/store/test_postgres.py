@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from store_rows import EVENT, QUERY, SHADOW
 
+from each import each
 from karat.core import InputError, SystemFailed, UsageError
 from karat.online import check_store, copy_store
 from karat.store import Store, open_store, parse_address
@@ -160,7 +161,7 @@ def test_a_day_whose_rows_came_too_early_stays_where_they_are(address: str) -> N
         assert [row[0] for row in store.queries(None, None)] == ["early", "q"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ("postgresql://ana:secret@db/logs", "may not have a password"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import UsageError
 from karat.systems._expand import QueryExpansion
 from karat.systems.index import Lexical
@@ -76,7 +77,7 @@ def test_all_of_the_query_gives_the_same_order() -> None:
     assert hits == [(number, pytest.approx(score / 2)) for number, score in index.search("aa bb", 9)]
 
 
-@pytest.mark.parametrize("options", [{"hits": 0}, {"terms": 0}, {"original": 1.1}, {"original": float("nan")}])
+@each("options", [{"hits": 0}, {"terms": 0}, {"original": 1.1}, {"original": float("nan")}])
 def test_mistakes_are_named(options: dict[str, float]) -> None:
     """Parameters that make no sense are refused by name."""
     with pytest.raises(UsageError, match=next(iter(options))):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from each import each
 from karat import Document, GoldenSet, Hit, Query, Span
 from karat.config import Settings
 from karat.core import Answer, Place, UsageError
@@ -164,7 +165,7 @@ def test_a_pipeline_that_only_retrieves_is_what_it_was() -> None:
     assert described["support"] == 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "message"),
     [
         ({"kind": "extractiv"}, "kind = 'extractiv' is not an answerer, did you mean 'extractive'?"),

@@ -83,7 +83,7 @@ def test_texts_are_data_between_marks(server: ModelServer) -> None:
         assert next(iter(request.body["response_format"]["json_schema"]["schema"]["properties"])) == "citations"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "quote"),
     [
         (1, "The sauna opens at noon"),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from each import each
 from karat.core import Document
@@ -70,7 +69,7 @@ def make(**stages: Any) -> Own:
     return pipeline
 
 
-@pytest.mark.parametrize(
+@each(
     "stages",
     [
         {},

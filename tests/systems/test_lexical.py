@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from each import each
 from karat import golden
 from karat.core import InputError, UsageError
 from karat.systems.index import Lexical, LexicalIndex, fingerprint
@@ -96,7 +97,7 @@ def test_order_of_words_changes_no_bit() -> None:
     assert twice == pytest.approx({number: 2 * score for number, score in once.items()})
 
 
-@pytest.mark.parametrize("query", ["", "   ", "?!", "the", "zebra", "a b c", "\ud83d"])
+@each("query", ["", "   ", "?!", "the", "zebra", "a b c", "\ud83d"])
 def test_nothing_to_look_for_finds_nothing(query: str) -> None:
     """An empty query, stop words, unknown words and single letters give no hits."""
     assert Lexical().build(TEXTS).search(query, 5) == []
@@ -137,7 +138,7 @@ def test_weights_of_words() -> None:
             index.search_words({"aa": weight}, 5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: Lexical(k1=-1), "k1=-1"),
@@ -232,7 +233,7 @@ def test_an_archive_of_a_later_version_is_refused(tmp_path: Path) -> None:
         Lexical().load(path, mark)
 
 
-@pytest.mark.parametrize("about", ["[]", "{}", "null", "no JSON"])
+@each("about", ["[]", "{}", "null", "no JSON"])
 def test_an_archive_of_something_else_is_refused(tmp_path: Path, about: str) -> None:
     """A zip file that karat did not write is not a saved index."""
     with zipfile.ZipFile(tmp_path / "x", "w") as archive:

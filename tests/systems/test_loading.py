@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import UsageError
 from karat.systems import load_system
 
@@ -50,7 +51,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("whence_systems", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "parameters", "answer"),
     [
         ("plain", {}, "plain"),
@@ -72,7 +73,7 @@ def test_parameters_reach_what_reads_them(name: str, parameters: dict[str, Any],
     assert system.description.get("parameters", {}) == parameters
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "parameter", "message"),
     [
         ("plain", "alpha", "does not read the parameter 'alpha'; it reads no parameters"),

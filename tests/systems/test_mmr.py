@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import UsageError
 from karat.systems._mmr import mmr
 from strategies import quick
@@ -68,7 +69,7 @@ def test_balance_1_keeps_the_order(hits: list[tuple[float, float, float]]) -> No
     assert mmr(scores, vectors, balance=1) == list(range(len(hits)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"balance": 1.5}, "balance=1.5"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each import each
 from karat.core import UsageError
 from karat.systems._neighbours import Neighbours, Similarities, share_scores, spread_scores
 from karat.systems.index import Dense
@@ -56,7 +57,7 @@ def test_as_defined(size: int, count: int, weight: float, seed: int) -> None:
     assert all(min(scores) - 1e-9 <= value <= max(scores) + 1e-9 for value in shared)
 
 
-@pytest.mark.parametrize("options", [{"weight": 1.1}, {"weight": -0.1}, {"count": 0}, {"depth": 0}])
+@each("options", [{"weight": 1.1}, {"weight": -0.1}, {"count": 0}, {"depth": 0}])
 def test_what_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="choose a weight from 0 to 1"):
         Neighbours(**options)

@@ -77,7 +77,7 @@ def test_mixing_keeps_its_promises(hits: list[Any], weight: float, threshold: fl
         assert hit.combined == max(same)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: Mix(weight=1.5), "weight=1.5"),

@@ -203,7 +203,7 @@ def test_a_collector_that_misbehaves_costs_a_note(way: str) -> None:
         assert note.endswith(f"the {what} itself is complete")
 
 
-@pytest.mark.parametrize(
+@each(
     ("variables", "urls"),
     [
         ({}, None),
@@ -247,7 +247,7 @@ def test_an_endpoint_without_http_is_refused_by_name(variable: str) -> None:
     assert note == f"telemetry: {variable} does not begin with http:// or https://; the run itself is complete"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ('endpont = "http://c"', "did you mean 'endpoint'"),
@@ -406,7 +406,7 @@ def test_a_run_has_the_same_trace_whenever_it_is_sent() -> None:
     assert len(set(roots)) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://u:secret/7@collector",

@@ -75,7 +75,7 @@ def test_any_text_gives_lines(text: str) -> None:
         assert any(map(str.isalpha, line))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "items"),
     [
         ("It opens.\n\n- Knock.\n- Enter.\n\nIt closes.", [False, True, True, False]),

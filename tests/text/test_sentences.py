@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from each import each
 from karat.text import sentence_places, sentences
 from karat.text._sentences import sentence_parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("Ask Mr. Kay. He knows.", ["Ask Mr. Kay.", "He knows."]),

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from karat.cli._table import escaped, tell
+from karat.core import InputError
 
 _VARIABLE = "KARAT_PROGRESS"
 _PAUSE = 0.25  # seconds between two writes

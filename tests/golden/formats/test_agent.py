@@ -72,7 +72,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert (result.relevant, len(result.grades), result.notes) == (2, 4, ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text"),
     [
         ("a.json", json.dumps([FULL, SPARE], indent=2)),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import InputError, Query, Target
 from karat.files import Mistakes
@@ -169,7 +170,7 @@ def test_a_packed_bundle_is_read(tmp_path: Path) -> None:
     assert len(golden.read(tmp_path / "a.json.gz").documents) == 6
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "clean"),
     [
         ("Said so.(Citation: A (2020) B)(Citation: C) And", "Said so. And"),

@@ -62,9 +62,7 @@ def test_without_grades_all_that_is_relevant_has_grade_1(tmp_path: Path) -> None
     assert json.loads((tmp_path / "again.json").read_text()) == plain
 
 
-@pytest.mark.parametrize(
-    ("grades", "top", "relevant"), [({"a": 1, "b": 0}, 1, 1), ({"a": 2}, 2, 1), ({"a": 3}, 3, 2), ({"a": 4}, 4, 1)]
-)
+@each(("grades", "top", "relevant"), [({"a": 1, "b": 0}, 1, 1), ({"a": 2}, 2, 1), ({"a": 3}, 3, 2), ({"a": 4}, 4, 1)])
 def test_the_scale_ends_at_the_best_grade(tmp_path: Path, grades: dict[str, int], top: int, relevant: int) -> None:
     """Relevant begins at 2 on a scale up to 3, and at 1 on every other, as in all formats."""
     result = golden.read(written(tmp_path, file_with(graded_relevance=grades, relevant_doc_ids=["a"])))
@@ -150,7 +148,7 @@ def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     assert sent_round(original, "beluga") == (original, ())
 
 
-@pytest.mark.parametrize(("grades", "relevant"), SCALES)
+@each(("grades", "relevant"), SCALES)
 def test_a_scale_is_declared_only_where_it_cannot_be_seen(
     tmp_path: Path, grades: tuple[str, ...], relevant: int
 ) -> None:

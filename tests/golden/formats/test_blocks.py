@@ -152,7 +152,7 @@ def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, 
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"", ": is empty"),

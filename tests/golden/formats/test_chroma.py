@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from each import each
 from golden.formats.golden_strategies import golden_sets, plain_ids, quick, round_trip, texts
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target
@@ -122,7 +123,7 @@ def test_the_whole_text_is_the_document(tmp_path: Path) -> None:
     assert [judgment.target for judgment in result.judgments] == [Target(document="pets")]
 
 
-@pytest.mark.parametrize("corpus", ["pets", "pets.md", "./corpora/pets.md", "/srv/corpora/pets.md"])
+@each("corpus", ["pets", "pets.md", "./corpora/pets.md", "/srv/corpora/pets.md"])
 def test_a_corpus_is_found_by_name_and_by_path(tmp_path: Path, corpus: str) -> None:
     """In ``corpora`` as in Chroma's own data, where some rows have the path that the generator was given."""
     row = {"question": "?", "references": [reference("Cats")], "corpus_id": corpus}
@@ -157,7 +158,7 @@ def test_rows_of_one_id_are_one_question(tmp_path: Path) -> None:
         golden.read(write(tmp_path / "two", *rows, corpora={"pets.md": TEXT, "fees.txt": "no fee"}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "what"),
     [
         ({"references": [], "corpus_id": "pets"}, "'question' is missing"),
@@ -185,7 +186,7 @@ def test_unknown_keys_are_reported(tmp_path: Path) -> None:
     assert "unknown key 'fixed'" in notes
 
 
-@pytest.mark.parametrize("name", ["../up", "a//b", ".hidden", "a\\b", "a\x00b", "x" * 99, "a/../../b"])
+@each("name", ["../up", "a//b", ".hidden", "a\\b", "a\x00b", "x" * 99, "a/../../b"])
 def test_an_id_that_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     """The error names it, and nothing is written anywhere."""
     with pytest.raises(InputError, match="is not a file name"):

@@ -143,7 +143,7 @@ def test_comments_are_called_comments(tmp_path: Path) -> None:
         golden.read(written(tmp_path, '{"entities": [,], "x": "//"}'), "fit")
 
 
-@pytest.mark.parametrize(
+@each(
     ("results", "grades", "kept"),
     [
         ({"relevance_labels": {"a": 2, "b": 1}}, {"a": 2, "b": 1}, None),
@@ -248,7 +248,7 @@ def test_what_is_wrong_with_labels(tmp_path: Path, results: dict[str, Any], mess
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"", ": is empty"),

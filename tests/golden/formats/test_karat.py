@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from each import each
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Session, Span, Target
 from karat.files import Mistakes
@@ -203,7 +204,7 @@ def test_a_crash_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "message"),
     [
         (Document(id="d", path="golden.toml"), "is used by another file of the set"),

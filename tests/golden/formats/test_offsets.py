@@ -78,7 +78,7 @@ def test_white_space_at_the_ends_stays_where_both_forms_have_it() -> None:
     assert offsets.passage(offsets.to_bytes(7, 15) or Span(0, 0)) == " three"
 
 
-@pytest.mark.parametrize("span", [Span(1, 2), Span(0, 99), Span(-1, 2), Span(3, 0)])
+@each("span", [Span(1, 2), Span(0, 99), Span(-1, 2), Span(3, 0)])
 def test_a_span_that_does_not_fit_has_no_characters(span: Span) -> None:
     """It cuts a character, leaves the text, or ends before it begins."""
     assert Offsets("\u20ac and\r\n").to_characters(span) is None

@@ -61,7 +61,7 @@ def test_other_peoples_files_are_recognised(tmp_path: Path, text: str, format: s
     assert names(tmp_path / "a") == [format]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -97,7 +97,7 @@ def test_folders_and_what_is_not_there(tmp_path: Path) -> None:
     assert names(tmp_path) == names(tmp_path / "none") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "format", "hint"),
     [
         ("enterprise-attack.json", None, "; MITRE publishes it as enterprise-attack.json"),

@@ -73,7 +73,7 @@ def test_rows_are_read_packed(tmp_path: Path) -> None:
     assert (result.name, len(result.judgments)) == ("qrels", 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("docs", "top", "relevant"), [('{"a": 1, "b": 0}', 1, 1), ('{"a": 3}', 3, 2), ('{"a": 255}', 255, 1), ("{}", 1, 1)]
 )
 def test_the_scale_is_that_of_the_best_grade(tmp_path: Path, docs: str, top: int, relevant: int) -> None:

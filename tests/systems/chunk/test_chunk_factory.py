@@ -70,7 +70,7 @@ def test_mistakes(config: Any, message: str) -> None:
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize("name", CHUNKERS)
+@each("name", CHUNKERS)
 def test_descriptions_hold_every_option(name: str) -> None:
     """A description is plain data with each option, the tokeniser and the normaliser; another option, another one."""
     chunker = CHUNKERS[name]()

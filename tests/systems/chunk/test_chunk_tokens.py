@@ -172,7 +172,7 @@ def test_a_character_of_many_tokens_has_no_overlap_before_it() -> None:
     assert [chunk.text for chunk in chunker(Document(id="d", text="a b c d \U0001f600"))][-1] == "\U0001f600"
 
 
-@pytest.mark.parametrize(
+@each(
     ("places", "message"),
     [
         ([(4, 6), (0, 3)], "tokens: one at character 0 comes after one at 4; return them in order"),

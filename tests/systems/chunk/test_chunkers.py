@@ -59,7 +59,7 @@ def test_whole() -> None:
     assert Whole()(Document(id="d", text="\n\n  Tea.\n"))[0].span == Span(2, 6)
 
 
-@pytest.mark.parametrize("name", ["whole", "fixed", "sentence", "recursive", "heading", "blocks"])
+@each("name", ["whole", "fixed", "sentence", "recursive", "heading", "blocks"])
 def test_nothing_gives_nothing(name: str) -> None:
     """A document without text has no chunks; with only a title it has one, where titles are indexed."""
     for text in ("", " \n\t\n"):
@@ -285,7 +285,7 @@ CONTEXT = {
 }
 
 
-@pytest.mark.parametrize(("chunker", "text", "expected"), CONTEXT.values(), ids=list(CONTEXT))
+@each(("chunker", "text", "expected"), CONTEXT.values(), ids=list(CONTEXT))
 def test_context(chunker: Chunker, text: str, expected: list[str] | None) -> None:
     """The title, and the headings above a chunk, stand on a line before it; the span holds only the body."""
     title = "Tea room" if expected is not None else ""

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from each import each
 from karat.core import SystemFailed, UsageError
 from karat.net import _client
 from karat.systems.embed import Endpoint, make_embedder
@@ -317,7 +318,7 @@ def test_openai_is_the_default_and_wants_its_key(monkeypatch):
         make_embedder("openai:text-embedding-3-small")(["pool"])
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1", "http://[::1"])
+@each("url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1", "http://[::1"])
 def test_an_address_that_is_none_is_refused(url):
     """It is told before the first request."""
     with pytest.raises(UsageError, match="write one such as https://host/v1"):
