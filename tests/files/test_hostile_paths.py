@@ -160,6 +160,42 @@ def test_what_is_no_file_is_refused(project: Path, capsys: pytest.CaptureFixture
     assert len(message.splitlines()) <= 3, message
 
 
+OWN = [
+    "live.db", "live.db.key", "live.db.journal/keys", "live.db.journal/ingest.lock", "live.db.journal/*.seg",
+    ".karat/tokens.json", ".karat/audit.jsonl", "labels/queues/old.jsonl",
+]  # fmt: skip
+WORKING = [
+    ["online", "import", "live.db", "ubi.jsonl"], ["online", "ingest", "live.db"], ["online", "health", "live.db"],
+    ["online", "report", "live.db"], ["online", "expire", "live.db"], ["online", "forget", "live.db", "--session", "x"],
+    ["flag", "set", "new", "--percent", "5", "--author", "ana", "--reason", "so", "--store", "live.db"],
+    ["trial", "list", "--store", "live.db"], ["serve", "token", "add", "Bob"], ["serve", "token", "list"],
+    ["label", "save", "old", "q02", "x02", "0", "--who", "ana"], ["label", "status"], ["doctor", "."],
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("own", OWN)
+def test_what_karat_keeps_for_itself_may_be_no_file(
+    project: Path, capsys: pytest.CaptureFixture[str], own: str, kind: str
+) -> None:
+    """Somebody put a pipe, a socket or a device in the place of a log, its journal, its keys or the tokens."""
+    assert main(["serve", "token", "add", "Ada"]) == 0
+    with online.open("live.db") as log:
+        log.record("And where?", ["d01"])
+        for arguments in WORKING:
+            paths = list(Path().glob(own))
+            assert paths
+            for path in paths:
+                replace(path, kind)
+            capsys.readouterr()
+            code = main(arguments)
+            message = capsys.readouterr().err
+            assert "Traceback" not in message, (arguments, message)
+            assert code in (0, 1, 2, 3), (arguments, message)  # 1: the log is not well
+        online.open("live.db").close()
+
+
 FOLDERS = {
     # a folder of Parquet files: one of them, and the verbs that read it
     "a run": ("lists/a.parquet", [["score", "qrels.txt", "lists"]]),

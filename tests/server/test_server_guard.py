@@ -7,17 +7,18 @@ import os
 import re
 import stat
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
 from starlette.testclient import TestClient
 
-from karat.core import InputError, UsageError
+from karat.core import InputError, SystemFailed, UsageError
 from karat.files import make_folder
 from karat.schema import from_plain
 from karat.schema.pages import AuditLine, IndexState
-from karat.server import Action, Role, Tokens, Visit
+from karat.server import Action, Role, Tokens, Visit, add_token, list_tokens, revoke_token
 from karat.server._audit import Audit
 from karat.server._guard import POLICY
 from karat.server._page import Done
@@ -340,8 +341,21 @@ def test_an_audit_log_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     """Nor is one written through a link."""
     (tmp_path / ".karat").mkdir()
     os.mkfifo(tmp_path / ".karat" / "audit.jsonl")
-    with pytest.raises(OSError, match="a named pipe, not a file"):
+    with pytest.raises(SystemFailed, match="cannot be written: it is a named pipe, not a file"):
         Audit(tmp_path).note("signed in")
+
+
+def test_nothing_is_changed_that_cannot_be_written_down(tmp_path: Path) -> None:
+    """A token that nobody was shown would be good all the same, and no line would say that it was made."""
+    folder = make_indexed_project(tmp_path)
+    token = add_token(folder, "Ada", "viewer").tokens[0]
+    audit = folder / ".karat" / "audit.jsonl"
+    audit.unlink()
+    os.mkfifo(audit)
+    for change in (partial(add_token, folder, "Bob", "admin"), partial(revoke_token, folder, token.id)):
+        with pytest.raises(SystemFailed, match="cannot be written"):
+            change()
+    assert list_tokens(folder).tokens == (token,)
 
 
 def test_attempts_to_get_around_the_guard_are_written_down(tmp_path: Path) -> None:

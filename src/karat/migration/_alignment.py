@@ -53,7 +53,7 @@ class Part:
     """The share of the old block's bytes in words that it holds."""
 
 
-class Run(NamedTuple):
+class Stretch(NamedTuple):
     """Bytes that moved together: where they begin in the old text, and where in the new one."""
 
     old: int
@@ -72,7 +72,7 @@ class Move:
     """The Jaccard index of the shingles in its old and its new place; 1 if the words are the same."""
     coverage: float = 0.0
     """The share of its bytes in words that the parts hold."""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Stretch, ...] = ()
     """Where its bytes went, in the order of the old text: a new run begins where something was put in or taken out."""
 
 
@@ -166,7 +166,7 @@ class _Alignment:
         part = Part(block=target, old_start=block.span.start, new_start=span.start, new_end=span.end, share=1.0)
         (first, stop), (there_first, _) = self.old.ranges[at], self.new.ranges[there]
         pairs = [Pair(word, word - first + there_first) for word in range(first, stop)]
-        runs = self._runs(pairs, Run(block.span.start, span.start))
+        runs = self._runs(pairs, Stretch(block.span.start, span.start))
         return Move(block=block, kind="shift", parts=(part,), score=1.0, coverage=1.0, runs=runs)
 
     # Blocks that were edited, cut or joined
@@ -187,16 +187,16 @@ class _Alignment:
         chosen = tuple(sorted((part for part, _ in parts), key=lambda part: part.old_start))
         kind: Kind = "shift" if len(chosen) == 1 else "split"
         held = sorted(pair for _, inside in parts for pair in inside)
-        runs = self._runs(held, Run(chosen[0].old_start, chosen[0].new_start))
+        runs = self._runs(held, Stretch(chosen[0].old_start, chosen[0].new_start))
         return Move(block=block, kind=kind, parts=chosen, score=score, coverage=coverage, runs=runs)
 
-    def _runs(self, pairs: Sequence[Pair], first: Run) -> tuple[Run, ...]:
+    def _runs(self, pairs: Sequence[Pair], first: Stretch) -> tuple[Stretch, ...]:
         """Return the runs of a block whose beginning is known."""
         runs = [first]
         for pair in pairs:
             old, new = self.old.words.starts[pair.old], self.new.words.starts[pair.new]
             if new - old != runs[-1].new - runs[-1].old:
-                runs.append(Run(old, new))
+                runs.append(Stretch(old, new))
         return tuple(runs)
 
     def _look_for_signs(self, block: Block, word: int) -> Move:
@@ -206,7 +206,7 @@ class _Alignment:
             if block.span and block.span.overlap(target.span) == len(block.span):
                 start, end = block.span.start, block.span.end
                 part = Part(block=target, old_start=start, new_start=start, new_end=end, share=1.0)
-                runs = (Run(start, start),)
+                runs = (Stretch(start, start),)
                 return Move(block=block, kind="shift", parts=(part,), score=1.0, coverage=1.0, runs=runs)
         return Move(block=block, kind="unmapped")
 

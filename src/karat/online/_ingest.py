@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from karat.online._drafts import GIVEN_TIME, decode_draft, finish
 from karat.online._emitting import Emit
-from karat.online._paths import Paths, find_paths
+from karat.online._paths import Paths, find_paths, open_lock
 from karat.online._plain_rows import read_plain
 from karat.online._records import LoggedQuery
 from karat.online._segment import (
@@ -121,7 +121,7 @@ def lock_ingester(paths: Paths, *, wait: bool = True) -> Iterator[bool]:
     """Let one process at a time read the journal; yield whether it is this one."""
     import fcntl
 
-    descriptor = os.open(paths.journal / "ingest.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = open_lock(paths.journal / "ingest.lock")
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import InputError
+from karat.files import make_own, open_own
 from karat.store import is_address, parse_address
 
 FOLDER_VARIABLE = "KARAT_ONLINE_FOLDER"
@@ -93,3 +94,12 @@ def find_paths(path: str | os.PathLike[str]) -> Paths:
 def has_log(path: str | os.PathLike[str]) -> bool:
     """Return whether there is a store or a journal at a path; at an address only opening it tells."""
     return find_paths(path).is_log()
+
+
+def open_lock(path: Path) -> int:
+    """Return a descriptor of a file that processes lock; it is made if there is none, and no link or pipe is taken."""
+    try:
+        make_own(path, 0o600)
+        return open_own(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"cannot be locked: {error.strerror}", source=str(path)) from None

@@ -10,8 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from karat.core import UsageError, shorten
-from karat.files import read_bytes
+from karat.core import InputError, UsageError, shorten
+from karat.files import append_file, make_own, read_bytes
 from karat.online._personal import hide_personal
 from karat.online._plain import Room, to_plain
 
@@ -193,12 +193,12 @@ def note_key(path: Path, key: bytes) -> None:
     check = _check_key(key)
     if check in read_key_checks(path):
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, f"{check}\n".encode())
-    finally:
-        os.close(descriptor)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own(path, 0o600)  # neither a link nor a pipe, for whose reader a host would wait
+        append_file(path, f"{check}\n".encode())
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
 
 
 def read_key_checks(path: Path) -> set[str]:

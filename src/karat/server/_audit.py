@@ -6,12 +6,14 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import to_builtins
 
+from karat.core import SystemFailed
 from karat.files import append_file, make_folder, make_own
 from karat.schema.pages import AuditLine
 
@@ -31,9 +33,22 @@ class Audit:
         """Add a line. Each is written at once, so that lines of several processes do not mix."""
         now = f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
         line = AuditLine(time=now, event=event, **{name: fact[:_LONGEST] for name, fact in facts.items()})
-        make_folder(self._path.parent)
-        make_own(self._path, 0o600)
-        append_file(self._path, json.dumps(to_builtins(line)).encode() + b"\n")
+        self.prepare()
+        with self._explained():
+            append_file(self._path, json.dumps(to_builtins(line)).encode() + b"\n")
+
+    def prepare(self) -> None:
+        """Make the file if there is none; raise SystemFailed if no line could be added, before something is changed."""
+        with self._explained():
+            make_folder(self._path.parent)
+            make_own(self._path, 0o600)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SystemFailed(f".karat/audit.jsonl cannot be written: {error.strerror}") from None
 
     def note_stranger(self, event: str, *, peer: str, path: str = "") -> None:
         """Add a line about somebody without a token, who cannot fill the disk: after some, one says that more follow.

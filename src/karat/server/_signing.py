@@ -13,10 +13,11 @@ from karat.server._tokens import Tokens
 def add_token(project: str | Path, name: str, role: str, days: int = 90) -> TokenList:
     """Return a new token, which is shown this once, and the line that lists it."""
     folder = require_project(project)
-    tokens = Tokens(folder)
+    tokens, audit = Tokens(folder), Audit(folder)
+    audit.prepare()
     text = tokens.add(name, role, days)
     line = tokens.list()[0]
-    Audit(folder).note("token added", token=line.id, subject=f"{role} {name}")
+    audit.note("token added", token=line.id, subject=f"{role} {name}")
     return TokenList(tokens=(line,), token=text)
 
 
@@ -28,7 +29,8 @@ def list_tokens(project: str | Path) -> TokenList:
 def revoke_token(project: str | Path, id_: str) -> TokenList:
     """Make a token worthless at once, and return all of them; whoever signed in with it is signed out."""
     folder = require_project(project)
-    tokens = Tokens(folder)
+    tokens, audit = Tokens(folder), Audit(folder)
+    audit.prepare()
     tokens.revoke(id_)
-    Audit(folder).note("token revoked", token=id_)
+    audit.note("token revoked", token=id_)
     return TokenList(tokens=tokens.list())

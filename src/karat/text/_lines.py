@@ -23,7 +23,7 @@ _MARKDOWN = re.compile(r"#{1,6}[ \t]+\S|```|~~~")
 _NO_TSV = " \t#`~>"  # a row of tab-separated cells begins with none of these
 
 
-class Run(NamedTuple):
+class LineGroup(NamedTuple):
     """Lines ``start`` to ``stop``, which is excluded, that belong together."""
 
     kind: Literal["blank", "text", "heading", "code", "table"]
@@ -31,7 +31,7 @@ class Run(NamedTuple):
     stop: int
 
 
-def runs(lines: Sequence[str]) -> Iterator[Run]:
+def runs(lines: Sequence[str]) -> Iterator[LineGroup]:
     """Yield runs of lines of one kind, which together hold all lines.
 
     Code is front matter, fenced code, and indented code: four columns, after a blank line, outside of lists, and only
@@ -142,24 +142,24 @@ class _Scanner:
         self.in_list = False
         self._markdown: bool | None = None
 
-    def run(self, at: int) -> Run:
+    def run(self, at: int) -> LineGroup:
         """Return the run that begins at a line."""
         line = self.lines[at]
         if not line:
-            return Run("blank", at, self._skip_blank(at))
+            return LineGroup("blank", at, self._skip_blank(at))
         if _is_plain(line):
-            return Run("text", at, self._text(at))
+            return LineGroup("text", at, self._text(at))
         if at == 0 and (stop := self._front_matter()):
-            return Run("code", at, stop)
+            return LineGroup("code", at, stop)
         if stop := self._indented(at):
-            return Run("code", at, stop)
+            return LineGroup("code", at, stop)
         if fence := self._fence(line):
             self.in_list = fence.margin > 0 and (self.in_list or MARKER.match(line) is not None)
-            return Run("code", at, self._fenced(at, fence))
+            return LineGroup("code", at, self._fenced(at, fence))
         if self._is_heading(line):
             self.in_list = False
-            return Run("heading", at, at + 1)
-        return self._table(at) or Run("text", at, self._text(at))
+            return LineGroup("heading", at, at + 1)
+        return self._table(at) or LineGroup("text", at, self._text(at))
 
     def _skip_blank(self, at: int) -> int:
         while at < len(self.lines) and not self.lines[at]:
@@ -220,7 +220,7 @@ class _Scanner:
     def _is_heading(self, line: str) -> bool:
         return "#" in line[:CODE_INDENT] and atx(line) is not None and not (self.in_list and line[0] == " ")
 
-    def _table(self, at: int) -> Run | None:
+    def _table(self, at: int) -> LineGroup | None:
         lines, first = self.lines, self.lines[at]
         if not self._starts_table(at):
             return None
@@ -237,7 +237,7 @@ class _Scanner:
                 break
             stop += 1
         self.in_list = self.in_list and indent(first) > 0
-        return Run("table", at, stop)
+        return LineGroup("table", at, stop)
 
     def _starts_table(self, at: int) -> bool:
         """Return whether a line and the next are the first two of a table."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from karat.core import SystemFailed, UsageError
 from karat.online._follow import Ingester
-from karat.online._paths import Paths, find_paths
+from karat.online._paths import Paths, find_paths, open_lock
 from karat.online._received import read_received
 from karat.online.receiving._otlp_http import load
 from karat.online.receiving._receiver import PATIENCE, SETTLE, Receiver
@@ -94,7 +94,7 @@ def _lock(paths: Paths) -> Iterator[None]:
     """Let one process at a time receive for a store."""
     import fcntl
 
-    descriptor = os.open(paths.journal / "receive.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = open_lock(paths.journal / "receive.lock")
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

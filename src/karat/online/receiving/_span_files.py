@@ -12,8 +12,8 @@ from typing import Any
 from karat.core import InputError, shorten
 from karat.files import decode
 from karat.traces.spans import (
-    Evaluation,
     Span,
+    SpanEvaluation,
     holds_spans,
     parse_text,
     read_iso,
@@ -37,7 +37,7 @@ class Score:
     trace: str
     """Empty if the file names the span alone."""
     span: str
-    evaluation: Evaluation
+    evaluation: SpanEvaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ from karat.online._records import TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_US
 from karat.traces.spans import (
     OWN,
     Entry,
-    Evaluation,
     Span,
+    SpanEvaluation,
     Step,
     find_content,
     find_document_id,
@@ -114,7 +114,7 @@ class Taker:
             raise Refused("an evaluation has no trace id")
         return self.take_evaluation(evaluation, entry.trace, entry.span)
 
-    def take_evaluation(self, evaluation: Evaluation, trace: str, span: str, name: str = "") -> list[Row]:
+    def take_evaluation(self, evaluation: SpanEvaluation, trace: str, span: str, name: str = "") -> list[Row]:
         """Return the row of an evaluation that came by itself, about a span, or a whole trace if that is empty."""
         self._check_ids(trace, span or "1".zfill(16))
         facts = (span, evaluation.name, evaluation.score, evaluation.label, evaluation.position, evaluation.time)
@@ -247,7 +247,7 @@ def to_seconds(nanoseconds: int) -> float:
     return nanoseconds / 1e9 if nanoseconds > 0 else time.time()
 
 
-def _evaluation_draft(name: str, evaluation: Evaluation) -> EventDraft:
+def _evaluation_draft(name: str, evaluation: SpanEvaluation) -> EventDraft:
     """Return an evaluation as feedback if a person gave it, else as an action that is only kept."""
     facts = {"name": evaluation.name, "label": evaluation.label, "explanation": evaluation.explanation}
     facts["annotator"] = evaluation.annotator

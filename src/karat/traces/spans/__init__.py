@@ -2,7 +2,7 @@
 
 from karat.traces.spans._files import holds_spans, read_spans, read_value, read_values
 from karat.traces.spans._observations import (
-    Evaluation,
+    SpanEvaluation,
     list_memory_writes,
     read_answer,
     read_evaluations,
@@ -31,8 +31,8 @@ __all__ = [
     "OWN",
     "Batch",
     "Entry",
-    "Evaluation",
     "Span",
+    "SpanEvaluation",
     "Step",
     "TooMany",
     "find_content",

@@ -31,7 +31,7 @@ _BAD = frozenset((
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class SpanEvaluation:
     """What somebody, or something, said of a request."""
 
     name: str
@@ -56,7 +56,7 @@ class Evaluation:
     def value(self) -> float | None:
         """How good it is, from 0 to 1; None if neither score nor label tells.
 
-        >>> [Evaluation(name="feedback", score=score).value for score in (-1, 0.5, 7)]
+        >>> [SpanEvaluation(name="feedback", score=score).value for score in (-1, 0.5, 7)]
         [0.0, 0.5, None]
         """
         if self.score is not None and math.isfinite(self.score) and -1 <= self.score <= 1:
@@ -110,7 +110,7 @@ def _find_message(value: Any) -> str:
     return ""
 
 
-def read_evaluations(span: Span) -> list[Evaluation]:
+def read_evaluations(span: Span) -> list[SpanEvaluation]:
     """Return the evaluations that a span of OpenInference carries."""
     rows: dict[int, dict[str, Any]] = {}
     for name, value in span.attributes.items():
@@ -119,7 +119,7 @@ def read_evaluations(span: Span) -> list[Evaluation]:
     return [evaluation for _, row in sorted(rows.items()) for evaluation in _read_row(row, span.end)]
 
 
-def read_log_evaluation(entry: Entry) -> Evaluation | None:
+def read_log_evaluation(entry: Entry) -> SpanEvaluation | None:
     """Return the evaluation that a log record by GenAI's conventions is; None for any other record."""
     if entry.event != EVALUATION_EVENT:
         return None
@@ -130,7 +130,7 @@ def read_log_evaluation(entry: Entry) -> Evaluation | None:
     return next(_read_row(row, entry.time), None)
 
 
-def read_score_row(row: Mapping[str, Any], time: int) -> Evaluation | None:
+def read_score_row(row: Mapping[str, Any], time: int) -> SpanEvaluation | None:
     """Return a score of Langfuse, or an annotation of Phoenix, as one."""
     people = {"ANNOTATION": HUMAN, "EVAL": "LLM"}
     value = row.get("value", row.get("score"))
@@ -146,7 +146,7 @@ def read_score_row(row: Mapping[str, Any], time: int) -> Evaluation | None:
     return next(_read_row(flat, time), None)
 
 
-def _read_row(row: Mapping[str, Any], time: int) -> Iterator[Evaluation]:
+def _read_row(row: Mapping[str, Any], time: int) -> Iterator[SpanEvaluation]:
     """Yield the evaluation of a row; one without a name is none."""
     if not (name := str(row.get("name") or "")):
         return
@@ -154,7 +154,7 @@ def _read_row(row: Mapping[str, Any], time: int) -> Iterator[Evaluation]:
     about = metadata if isinstance(metadata, dict) else _strip(row, "metadata.")
     position = row.get("position", about.get("document_position"))
     score = to_number(row.get("score"))
-    yield Evaluation(
+    yield SpanEvaluation(
         name=name,
         score=score if score is not None and math.isfinite(score) else None,
         label=str(row.get("label") or ""),
