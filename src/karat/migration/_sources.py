@@ -157,13 +157,13 @@ def _read_span(row: Row) -> Span | None:
 
 def _place(document: str, rows: Sequence[tuple[str, str, Span | None, str]], source: str) -> Edition:
     """Return the document that some blocks make: at their offsets, or without any, one after the other."""
-    given = [span for _, _, span, _ in rows if span is not None]
-    if given and len(given) < len(rows):
+    spans = [span for _, _, span, _ in rows if span is not None]
+    if spans and len(spans) < len(rows):
         raise InputError(f"some blocks of {shorten(document)} have no offsets", source=source)
-    if not given:
+    if not spans:
         return _join(document, rows)
-    held = sum(len(span) for span in given)
-    size = max(span.end for span in given)
+    held = sum(len(span) for span in spans)
+    size = max(span.end for span in spans)
     if size > _SPARSE * held + _ROOM:
         raise InputError(f"the blocks of {shorten(document)} hold {held:,} of {size:,} bytes", source=source)
     data = bytearray(b" " * size)

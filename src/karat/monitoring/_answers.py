@@ -71,13 +71,13 @@ def _read_given(query: LoggedQuery) -> GivenAnswer:
     )
 
 
-def _measure_gold(given: Sequence[GivenAnswer], project: Project, least: int) -> dict[str, WatchValue]:
+def _measure_gold(answers: Sequence[GivenAnswer], project: Project, least: int) -> dict[str, WatchValue]:
     """Return what a golden set says of the queries that ask what it asks, in the same words.
 
     Coverage and recall are over all of them: what failed, was refused or has no answer covers nothing. Citations are
     over the answers that cite.
     """
-    live = make_live_run(project.golden, given, "live")
+    live = make_live_run(project.golden, answers, "live")
     asked = 0 if live is None else len(live.run.traces)
     if live is None or asked < max(least, 1):
         what = (
@@ -158,8 +158,8 @@ def _embed(cited: Sequence[LoggedQuery], golden: GoldenSet) -> tuple[list[float]
 
 
 def _make_trace(query: LoggedQuery) -> Trace:
-    given = _read_given(query)
-    return Trace(query=query.id, text=query.text, hits=given.hits, answer=given.answer, citations=given.citations)
+    live = _read_given(query)
+    return Trace(query=query.id, text=query.text, hits=live.hits, answer=live.answer, citations=live.citations)
 
 
 def _measure_states(queries: Sequence[LoggedQuery], golden: GoldenSet | None, least: int) -> WatchValue:

@@ -103,8 +103,8 @@ def parse_headers(lines: Iterable[bytes]) -> Headers:
 
 def find_length(head: Head) -> int | None:
     """Return how many bytes the body has: -1 if it comes in chunks, None if it ends with the connection."""
-    given = [value for name, value in head.headers if name == b"content-length"]
-    lengths = {part.strip() for value in given for part in value.split(b",")}
+    values = [value for name, value in head.headers if name == b"content-length"]
+    lengths = {part.strip() for value in values for part in value.split(b",")}
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
         raise BadResponse("bad Content-Length")
     encodings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]

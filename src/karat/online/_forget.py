@@ -40,8 +40,8 @@ def forget(
 
     if (session is None) == (user is None):
         raise UsageError("say whom to forget: a session or a user, and one at a time")
-    column, given = ("session", str(session)) if session is not None else ("user", str(user))
-    if not given:
+    column, name = ("session", str(session)) if session is not None else ("user", str(user))
+    if not name:
         raise UsageError(f"the id of the {column} is empty; say whom to forget")
     paths = find_paths(path)
     if not paths.has_store() and not paths.journal.is_dir():
@@ -53,7 +53,7 @@ def forget(
         archive = Archive(paths.archive)
         ingest_locked(paths, store)
         # The id itself, too: a log may keep ids.
-        values = {given} if known is None else {given, hash_id(known, column, given)}
+        values = {name} if known is None else {name, hash_id(known, column, name)}
         traces = _find_traces(paths, archive, store, column, values)
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)

@@ -60,8 +60,8 @@ def link_sign_in(request: Request) -> str:
 
 def find_missing(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> set[str]:
     """Return the names of what has to be asked for, and is not."""
-    given = {name for name, value in pairs if value}
-    return {own.name for own in msgspec.structs.fields(kind) if own.required} - given
+    filled = {name for name, value in pairs if value}
+    return {own.name for own in msgspec.structs.fields(kind) if own.required} - filled
 
 
 def wants_html(request: Request) -> bool:

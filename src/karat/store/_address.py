@@ -46,8 +46,8 @@ class Address:
         """What libpq takes; it reads the environment for what is not among them."""
         parts = urlsplit(self.text)
         named = {"host": parts.hostname, "port": parts.port, "user": parts.username, "dbname": parts.path.strip("/")}
-        given = {name: unquote(str(value)) for name, value in named.items() if value}
-        return given | {name: value for name, value in parse_qsl(parts.query) if name != "schema"}
+        parts_of_url = {name: unquote(str(value)) for name, value in named.items() if value}
+        return parts_of_url | {name: value for name, value in parse_qsl(parts.query) if name != "schema"}
 
 
 def parse_address(text: str) -> Address:

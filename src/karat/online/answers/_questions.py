@@ -57,13 +57,13 @@ def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, 
     wordings = _index_wordings(golden)
     repeats: Counter[tuple[str, int]] = Counter()
     traces = []
-    for given in answers:
-        place = wordings.get(folded(given.text))
+    for live in answers:
+        place = wordings.get(folded(live.text))
         if place is None:
             continue
         repeats[place] += 1
         if repeats[place] <= MOST_REPEATS:
-            traces.append(_make_trace(given, *place, repeats[place] - 1))
+            traces.append(_make_trace(live, *place, repeats[place] - 1))
     if not traces:
         return None
     asked = {trace.query for trace in traces}
@@ -87,20 +87,20 @@ def _index_wordings(golden: GoldenSet) -> dict[str, tuple[str, int]]:
     return wordings
 
 
-def _make_trace(given: GivenAnswer, query: str, paraphrase: int, repeat: int) -> Trace:
-    timings = {} if given.latency is None else {"total": given.latency}
-    if given.error:
+def _make_trace(live: GivenAnswer, query: str, paraphrase: int, repeat: int) -> Trace:
+    timings = {} if live.latency is None else {"total": live.latency}
+    if live.error:
         return Trace(
-            query=query, text=given.text, error=given.error, paraphrase=paraphrase, repeat=repeat, timings=timings
+            query=query, text=live.text, error=live.error, paraphrase=paraphrase, repeat=repeat, timings=timings
         )
     return Trace(
         query=query,
-        text=given.text,
-        hits=given.hits,
+        text=live.text,
+        hits=live.hits,
         timings=timings,
         paraphrase=paraphrase,
         repeat=repeat,
-        answer=given.answer,
-        citations=given.citations,
-        refused=given.refused,
+        answer=live.answer,
+        citations=live.citations,
+        refused=live.refused,
     )

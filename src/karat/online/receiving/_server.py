@@ -196,8 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check(self) -> str:
         """Return the path of a request, or refuse one that a page of the web made this machine's browser send."""
-        given = self.headers.get("Host", "").strip().lower()
-        host = given[1:].partition("]")[0] if given.startswith("[") else given.partition(":")[0]
+        address = self.headers.get("Host", "").strip().lower()
+        host = address[1:].partition("]")[0] if address.startswith("[") else address.partition(":")[0]
         if host not in self.server.names:
             raise BadRequest(403, "host", "the host of the request is not this one; see --allow-host")
         return self.path.partition("?")[0].rstrip("/")

@@ -243,8 +243,8 @@ def _require_planned(plan: TrialPlan, seen: Observations) -> None:
     """Raise if something was measured that the plan does not know: a mistyped name would count as not measured."""
     planned = {plan.label(measure, name) for measure in plan.compared for name in plan.treatments}
     variants = set(plan.planned)
-    given = (("measure", seen.differences, planned), ("variant", seen.units, variants))
-    for what, names, known in (*given, ("variant", seen.latencies, variants | {CONTROL})):
+    counts = (("measure", seen.differences, planned), ("variant", seen.units, variants))
+    for what, names, known in (*counts, ("variant", seen.latencies, variants | {CONTROL})):
         for name in sorted(set(names) - known):
             raise UsageError(f"{what} {name!r} is not in the plan of the trial{did_you_mean(name, known)}")
     most = max((count for _, _, _, count in seen.series(0)), default=0)

@@ -151,11 +151,11 @@ def _read_content(known: Mapping[str, Any], kind: str, operation: Any) -> tuple[
 def _read_genai(known: Mapping[str, Any], operation: Any) -> tuple[str, list[dict[str, Any]] | None]:
     """Return the query and the documents of a span by GenAI's conventions, old and new, or OpenLLMetry's."""
     if operation == "vector_db_retrieve":
-        given, returned = (
+        request, returned = (
             parse_text(known.get(f"gen_ai.task.{name}", known.get(f"traceloop.entity.{name}")))
             for name in ("input", "output")
         )
-        return _find_text(given), None if returned is None else _list(returned)
+        return _find_text(request), None if returned is None else _list(returned)
     text = str(known.get("gen_ai.retrieval.query.text") or known.get("gen_ai.memory.query.text") or "")
     listed = parse_text(known.get("gen_ai.retrieval.documents", known.get("gen_ai.memory.records")))
     records = _list(listed) or _numbered(known, "gen_ai.retrieval.documents.")
