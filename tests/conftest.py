@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,7 +30,9 @@ gc.disable()  # until all tests are collected: until then, nearly all that is ma
 # How long an example takes is the machine's business. All else stays as Hypothesis has it, which draws the same
 # examples every time where CI is set.
 settings.register_profile("karat", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("karat"), max_examples=20)
+QUICK = 20
+"""The examples that ``./scripts/test quick`` draws for a property, however many its test asks for."""
+settings.register_profile("quick", settings.get_profile("karat"), max_examples=QUICK)
 settings.load_profile("quick" if os.environ.get("KARAT_QUICK") else "karat")
 
 
@@ -58,6 +61,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what is slow, which ``./scripts/test quick`` leaves out."""
     if item.get_closest_marker("calibration") or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.slow)
+    if os.environ.get("KARAT_QUICK") and isinstance(item, pytest.Function):
+        draw_less(getattr(item.obj, "__func__", item.obj))
+
+
+def draw_less(test: Any) -> None:
+    """Let a property be tried with few examples, if it has settings of its own."""
+    own = getattr(test, "_hypothesis_internal_use_settings", None)  # where Hypothesis looks for them
+    if own is not None and own.max_examples > QUICK:
+        test._hypothesis_internal_use_settings = settings(own, max_examples=QUICK)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
