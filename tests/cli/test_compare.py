@@ -293,6 +293,21 @@ def test_segments(run: Run, folder: Path) -> None:
     assert "tiny: no query has a tier" in err
 
 
+def test_segments_by_a_field_of_the_metadata(run: Run, folder: Path) -> None:
+    """Any name will do; one that no query has is refused with those that there are."""
+    set_ = golden.read(folder / "set")
+    queries = tuple(replace(query, metadata={"len": "short"} if query.id < "q06" else {}) for query in set_.queries)
+    shutil.rmtree(folder / "set")
+    golden.write(replace(set_, queries=queries), folder / "set")
+    for name, find in (("a", finder(late=[0])), ("b", finder(late=[1, 2, 3], never=[5]))):
+        (folder / f"{name}.jsonl").unlink()
+        save(folder / f"{name}.jsonl", Described(find, kind="x"))
+    row = next(line for line in run("a.jsonl", "b.jsonl", "--by", "len")[0].splitlines() if line.startswith("short"))
+    assert row.split()[-1] == "6"
+    message = run("a.jsonl", "b.jsonl", "--by", "leng", code=2)[1]
+    assert "no query has a leng; their metadata has 'len'" in message
+
+
 def test_per_query(run: Run, folder: Path) -> None:
     """Those first that changed most; of one measure both values, of several the differences."""
     out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10", "--per-query")

@@ -49,6 +49,21 @@ def test_the_file_is_a_run(run: Run, folder: Path) -> None:
     assert again
 
 
+@pytest.mark.parametrize("place", ["-", "/dev/stdout"])
+def test_standard_output_holds_the_run_and_nothing_else(run: Run, folder: Path, place: str) -> None:
+    """As without an option; no file is called -."""
+    assert run("bm25.txt", "dense.json", "-o", place)[0] == run("bm25.txt", "dense.json")[0]
+    assert not (folder / "-").exists()
+
+
+def test_queries_that_a_run_lacks_are_counted(run: Run, folder: Path) -> None:
+    """Only dense.json has q2."""
+    _, err = run("bm25.txt", "dense.json", "-o", "out.txt")
+    assert err == "karat: bm25.txt: lacks 1 of 2 queries\n"
+    _, err = run("dense.json", "out.txt", "-o", "again.txt")
+    assert err == ""
+
+
 def test_all_options_together(run: Run, folder: Path) -> None:
     """Weights go by the order of the runs, depth cuts each query, and JSON says what was done."""
     out, _ = run(
@@ -127,7 +142,11 @@ def test_a_folder_stands_for_its_runs(run: Run, folder: Path) -> None:
     assert run("project/runs")[0] == run("project")[0] == expected
     (folder / "project" / "runs" / "x.jsonl.part").write_text("{")
     out, err = run("project")
-    assert (out, err) == (expected, "karat: project/runs/x.jsonl.part: the run was not finished, left out\n")
+    assert (out, err) == (
+        expected,
+        "karat: project/runs/x.jsonl.part: the run was not finished, left out\n"
+        "karat: project/runs/bm25.txt: lacks 1 of 2 queries\n",
+    )
     output = "project/runs/bm25.txt"
     assert "would overwrite an input" in run("project", "-o", output, code=2)[1]
     (folder / "project" / "runs" / "dense.json").unlink()

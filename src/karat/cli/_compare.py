@@ -18,7 +18,9 @@ from karat.cli._table import emit
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option(
-    "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Also compare by this field."
+    "--by",
+    metavar="FIELD",
+    help="Also compare by category, type, intent, tier, block, or any field of the queries' metadata.",
 )
 @click.option("--per-query", is_flag=True, help="Show every query, starting with those that changed most.")
 @click.option(

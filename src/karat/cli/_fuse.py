@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from karat.cli._choice import Choice
-from karat.cli._output import write_output
+from karat.cli._output import STDOUT, write_output
 from karat.cli._progress import say
 from karat.cli._table import emit, emit_data, escaped
 from karat.core import count_things
@@ -42,7 +42,9 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 @click.option(
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents to keep per query."
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all; - is standard output."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print only what was done, as JSON; needs --output.")
 def command(runs: tuple[str, ...], **options: Any) -> None:
     """Fuse two or more RUNs into one, and write it in TREC format, with the method as its tag.
@@ -68,7 +70,10 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
     fused = fuse(dict(zip(runs, ranked.tables, strict=True)), fusion, depth=options["depth"])
     text = "".join(format_trec(fused, tag=fusion.method))
-    if options["output"] is None:
+    for run, table in zip(runs, ranked.tables, strict=True):
+        if lacking := len(fused.keys() - table.keys()):
+            say(f"{run}: lacks {lacking:,} of {count_things(len(fused), 'query', 'queries')}")
+    if options["output"] in (None, *STDOUT):
         emit_data(text)
         return
     write_output(options["output"], text)
@@ -85,7 +90,7 @@ def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
         raise UsageError("one run cannot be fused; name two or more")
     if repeated := [run for run in runs if runs.count(run) > 1]:
         raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
-    if options["as_json"] and options["output"] is None:
+    if options["as_json"] and options["output"] in (None, *STDOUT):
         raise UsageError("--json prints what was done; name the file of the run with --output")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from karat.cli._output import STDOUT
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 from karat.core import count_things
@@ -79,7 +80,7 @@ def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json
     notes = [] if set_ or source is None else [f"the golden set is that of {source}"]
     for note in (*notes, *ranked.notes, *_notes(rows, len(strangers)), *chosen.notes):
         say(note)
-    if output is None:
+    if output in (None, *STDOUT):
         emit(golden.pool_text(rows), nl=False)
         return
     refuse_input(output)

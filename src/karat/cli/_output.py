@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from karat.core import GoldenSet
 
+STDOUT = ("-", "/dev/stdout")
+"""Names of standard output, on which nothing else is printed then."""
+
 
 def write_output(path: str, text: str, option: str = "--output", *, private: bool = False) -> None:
     """Write a file whole or not at all. A path that the verb has read, or would read again, is refused.

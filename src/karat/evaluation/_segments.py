@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from operator import attrgetter
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from karat.core import Document, GoldenSet, InputError, Target
 from karat.text import Outline, canonical, outline, resolve, section_of_block
 
 FIELDS = ("category", "type", "intent", "tier", "block")
+_OWN = FIELDS[:3]
 _BLOCK_TYPES = {"p": "prose", "c": "code", "t": "table", "f": "figure"}
 
 
@@ -82,11 +82,14 @@ def queries_by_segment(fields: Mapping[str, Mapping[str, Iterable[str]]]) -> dic
 
 
 def _queries_by_value(golden: GoldenSet, field: str) -> dict[str, list[str]]:
-    """Return the queries of each value of a field: its own, or a tier or a block type of its relevant targets."""
+    """Return the queries of each value of a field: its own, or a tier or a block type of its relevant targets.
+
+    A field that no query has of its own is looked up in their metadata, where BEIR keeps all further fields.
+    """
     queries: dict[str, list[str]] = {}
-    if field in ("category", "type", "intent"):
-        find = attrgetter(field)
-        for query, value in {query.id: value for query in golden.queries if (value := find(query))}.items():
+    if field not in ("tier", "block"):
+        named = {q.id: value for q in golden.queries if (value := getattr(q, field))} if field in _OWN else {}
+        for query, value in (named or _read_metadata(golden, field)).items():
             queries.setdefault(value, []).append(query)
         return queries
     values_of = _find_tiers(golden) if field == "tier" else _find_block_types(golden)
@@ -102,6 +105,13 @@ def _queries_by_value(golden: GoldenSet, field: str) -> dict[str, list[str]]:
         for value in own:
             queries.setdefault(value, []).append(id_)
     return queries
+
+
+def _read_metadata(golden: GoldenSet, field: str) -> dict[str, str]:
+    """Return the value of a field in the metadata of each query that has one."""
+    values = {query.id: query.metadata.get(field) for query in golden.queries}
+    plain = (str, int, float)
+    return {query: str(value) for query, value in values.items() if isinstance(value, plain) and value != ""}
 
 
 def _group_by_value(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
-from karat.core import InputError, UsageError
+from karat.core import GoldenSet, InputError, UsageError, shorten
 from karat.evaluation import segment_queries
 from karat.gate import Correction, compare_document
 from karat.projects._evaluations import read_evaluations
 from karat.projects._project import Project
 from karat.schema import ComparisonDocument
+
+_SHOWN = 5
 
 
 def compare_runs(
@@ -30,10 +33,10 @@ def compare_runs(
     """Compare run files and baseline files; the first is the baseline of the others.
 
     Without ``measures`` those of a baseline file count, or else those of the project, which is by default the one that
-    the first file is in. ``by`` compares each value of a field of the queries by itself, ``per_query`` adds every
-    query, and ``bounds`` how far unjudged documents could move each difference; all three are for two runs. With
-    ``brief`` the document has what a terminal shows: how documents moved of the queries that changed most. ``say`` gets
-    notes on the input, ``progress`` the numbers of tests done and in all.
+    the first file is in. ``by`` compares each value of a field of the queries, or of their metadata, by itself.
+    ``per_query`` adds every query, and ``bounds`` how far unjudged documents could move each difference; all three are
+    for two runs. With ``brief`` the document has what a terminal shows: how documents moved of the queries that changed
+    most. ``say`` gets notes on the input, ``progress`` the numbers of tests done and in all.
     """
     if len(paths) < 2:
         raise UsageError("one run: name two or more to compare")
@@ -43,7 +46,7 @@ def compare_runs(
     golden = runs.project.golden
     segments = segment_queries(golden, [by]) if by else None
     if segments is not None and not segments:
-        raise InputError(f"no query has a {by}", source=golden.name or "the golden set")
+        raise InputError(f"no query has a {by}", source=golden.name or "the golden set", hint=_list_fields(golden))
     return compare_document(
         runs.evaluations,
         golden,
@@ -56,3 +59,9 @@ def compare_runs(
         brief=brief,
         progress=progress,
     )
+
+
+def _list_fields(golden: GoldenSet) -> str:
+    """Return which fields queries have in their metadata, if any."""
+    names = dict.fromkeys(name for query in golden.queries for name in query.metadata)
+    return f"their metadata has {', '.join(map(shorten, islice(names, _SHOWN)))}" if names else ""
