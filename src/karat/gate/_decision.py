@@ -15,6 +15,7 @@ from karat.gate._check import Check
 from karat.gate._comparison import align_changes
 from karat.gate._corrected import Correction, correct_limit, correct_rule, decide_difference, hold_back
 from karat.gate._limits import (
+    RECORD,
     check_limits,
     check_number,
     defer,
@@ -58,11 +59,12 @@ class Decision:
     @property
     def exit_code(self) -> int:
         """0 for pass, 1 for fail, 3 for error, and for inconclusive 0 or 4, depending on the policy."""
+        unsure = [check.kind for check in self.checks if check.outcome is Outcome.INCONCLUSIVE]
         codes = {
             Outcome.PASS: 0,
             Outcome.FAIL: 1,
             Outcome.ERROR: 3,
-            Outcome.INCONCLUSIVE: 0 if self.policy.on_inconclusive == "pass" else 4,
+            Outcome.INCONCLUSIVE: 0 if all(map(self.policy.lets_pass, unsure)) else 4,
         }
         return codes[self.outcome]
 
@@ -188,12 +190,10 @@ def _run_tests(
         elif not len(pairs) and is_unasked(candidate, baseline, rule.metric, queries):
             checks.append(defer_new(rule, kind, now, None))
         elif not len(pairs):
-            reason = (
-                "the baseline has no scores of single queries"
-                if not baseline.has_queries
-                else "the baseline has no score of it"
-            )
-            checks.append(fail_missing(rule, kind, None, f"{reason}: record it again", now))
+            reason = f"the baseline has no score of it: {RECORD}"
+            if not baseline.has_queries:
+                reason = "the baseline has no scores of single queries: record it again"
+            checks.append(fail_missing(rule, kind, None, reason, now))
         elif (correction := corrections.get(rule.name)) is not None and correction.difference is not None:
             labelled.append((rule, correction.difference, correction.before))
         else:

@@ -18,6 +18,8 @@ from karat.stats import Outcome
 
 KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, in their order."""
+CHANGED_QUESTIONS = ("unasked", "removed", "new", "moved")
+"""The kinds of checks on which questions are compared: to delete what fails must not pass with a warning."""
 WARN = 1.5
 """The latency, as a multiple of the baseline's, from which there is a warning."""
 LEAST_MS = 50.0

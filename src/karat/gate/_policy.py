@@ -10,12 +10,13 @@ from typing import Literal
 
 from karat.core import Measure, UsageError, did_you_mean, shorten
 from karat.evaluation import Segment
-from karat.gate._operations import LEAST_MS, MOST_TIMES, Operations
+from karat.gate._operations import CHANGED_QUESTIONS, LEAST_MS, MOST_TIMES, Operations
 from karat.gate._pairing import lower_is_better
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
 OnUnjudged = Literal["ignore", "bounds"]
+OnChangedQuestions = Literal["fail", "pass"]
 OnUntestable = Literal["fail", "inconclusive"]
 DISTANCES: Mapping[str, float] = {"delta_s.median": 0.5, "delta_s.p90": 0.9, "delta_s.max": 1.0}
 """Quantiles over all answers of the distance between a question and what its answer cites, and the share of each."""
@@ -241,12 +242,21 @@ class Policy:
     """The limits of the operational rules, which come before all others."""
     on_inconclusive: OnInconclusive = "pass"
     """Whether an inconclusive run passes with a warning, or fails with exit code 4."""
+    on_changed_questions: OnChangedQuestions = "fail"
+    """Whether a run of which too many questions are not compared, because they were removed, moved or not asked, or are
+    new, fails with exit code 4 whatever ``on_inconclusive`` says, or is treated as any other inconclusive run."""
     on_unjudged: OnUnjudged = "ignore"
     """Whether unjudged documents count as not relevant, or a check passes only if it does whatever their grades are."""
     list_below: Mapping[str, float] = field(default_factory=dict)
     """By measure: queries with a lower value are listed."""
     documents_may_change: bool = False
     """Whether a baseline on other documents may be used if queries and judgments are the same."""
+
+    def lets_pass(self, kind: str) -> bool:
+        """Return whether a check of this kind may be inconclusive without failing the run."""
+        if kind in CHANGED_QUESTIONS and self.on_changed_questions == "fail":
+            return False
+        return self.on_inconclusive == "pass"
 
     @property
     def measures(self) -> tuple[str, ...]:

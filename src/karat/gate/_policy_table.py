@@ -20,6 +20,7 @@ from karat.gate._policy import (
     SCORED,
     TESTS,
     Must,
+    OnChangedQuestions,
     OnInconclusive,
     OnUnjudged,
     OnUntestable,
@@ -40,9 +41,9 @@ _PRESETS = (
 )  # fmt: skip
 _KEYS = (
     "extends", "policy", "on_inconclusive", "alpha", "relative", "absolute", "must_pass", "rules", "baseline",
-    "list_below", "documents_may_change", "operations", "on_unjudged",
+    "on_changed_questions", "list_below", "documents_may_change", "operations", "on_unjudged",
 )  # fmt: skip
-_NOT_RULES = ("baseline", "on_inconclusive", "on_unjudged", "documents_may_change")
+_NOT_RULES = ("baseline", "on_inconclusive", "on_changed_questions", "on_unjudged", "documents_may_change")
 """Keys that say how a decision is used or what it is compared with; they hold for every policy of the project."""
 
 
@@ -167,6 +168,7 @@ def _use_preset(policy: Policy, table: Mapping[str, Any]) -> Policy:
     return replace(
         policy,
         on_inconclusive=own.on_inconclusive,
+        on_changed_questions=own.on_changed_questions,
         on_unjudged=own.on_unjudged,
         documents_may_change=own.documents_may_change,
         notes=(*notes, *policy.notes),
@@ -207,7 +209,11 @@ def _list_changes(before: Policy, after: Policy) -> Iterator[str]:
         yield f"must_pass: {f'{must.query} {must.metric}'.rstrip()} (new)"
     for owner_before, owner_after, names in (
         (before.drop, after.drop, ("relative", "absolute", "alpha")),
-        (before, after, ("on_inconclusive", "on_unjudged")),  # documents_may_change has no effect any more
+        (
+            before,
+            after,
+            ("on_inconclusive", "on_changed_questions", "on_unjudged"),
+        ),  # documents_may_change has no effect any more
         (before.operations, after.operations, ("failed", "empty", "latency", "texts")),
     ):
         for name in names:
@@ -265,6 +271,9 @@ def _change(policy: Policy, table: Mapping[str, Any]) -> Policy:
         must_pass=tuple(map(_read_must, _read_list(table, "must_pass"))),
         drop=replace(policy.drop, **limits),
         on_inconclusive=_read_choice(table, "on_inconclusive", policy.on_inconclusive, get_args(OnInconclusive)),
+        on_changed_questions=_read_choice(
+            table, "on_changed_questions", policy.on_changed_questions, get_args(OnChangedQuestions)
+        ),
         on_unjudged=_read_choice(table, "on_unjudged", policy.on_unjudged, get_args(OnUnjudged)),
         list_below={str(Measure.parse(name)): _read_number(value, name) for name, value in below.items()},
     )

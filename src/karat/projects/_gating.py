@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from karat.core import GoldenSet, InputError, Run, list_queries, select_detailed, shorten
+from karat.core import GoldenSet, InputError, Measure, MeasureError, Run, list_queries, select_detailed, shorten
 from karat.evaluation import Evaluation, add_measures, assume_depth, default_measures, revise_evaluation, score_run
 from karat.files import read_toml, shorten_path
 from karat.gate import (
@@ -103,9 +103,19 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
     """
     config = project.config
     floors = dict(project.golden.gate)
+    _require_measures(config.eval.measures, f"{shorten_path(config.folder)}, [eval] measures")
     measures = config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
     source = f"{shorten_path(config.folder)}, [gate]"
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=source)
+
+
+def _require_measures(names: Iterable[str], source: str) -> None:
+    """Raise InputError that names the place of a measure that does not exist."""
+    for name in names:
+        try:
+            Measure.parse(name)
+        except MeasureError as error:
+            raise InputError(str(error), source=source) from None
 
 
 def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:

@@ -47,6 +47,7 @@ def policy_document(policy: Policy) -> PolicyDocument:
         ),
         tolerance=PolicyTolerance(relative=drop.relative, absolute=drop.absolute, alpha=drop.alpha) if tested else None,
         on_inconclusive=policy.on_inconclusive,
+        on_changed_questions=policy.on_changed_questions,
         on_unjudged=policy.on_unjudged,
         list_below=dict(policy.list_below),
         documents_may_change=policy.documents_may_change,

@@ -229,7 +229,7 @@ def _check_rule(item: pytest.Function, rule: Rule, result: GateResult) -> None:
     item.user_properties.append((PROPERTY, f"{worst.value}: {'; '.join(map(summarise, checks))}"))
     if worst is Outcome.FAIL:
         pytest.fail(show_message(explain(result, checks)), pytrace=False)
-    if worst is Outcome.INCONCLUSIVE and result.decision.policy.on_inconclusive == "fail":
+    if worst is Outcome.INCONCLUSIVE and not all(result.decision.policy.lets_pass(check.kind) for check in checks):
         reason = f"inconclusive, which the policy does not let pass\n{explain(result, checks)}"
         pytest.fail(show_message(reason), pytrace=False)
     if drops := find_drops(own):  # a green test would hide them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.reports._markdown import render_markdown
-from karat.reports._verdict import explain_outcome, find_observed_drops, name_outcome, name_policy
+from karat.reports._verdict import explain_outcome, find_observed_drops, lets_pass, name_outcome, name_policy
 from karat.reports._warnings import list_warnings
 from karat.reports._words import (
     clean,
@@ -34,11 +34,10 @@ def render_github(document: DecisionDocument) -> str:
     policy does not let it pass.
     """
     kinds: dict[str, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
-    strict = document.verdict.on_inconclusive != "pass"
     observed = find_observed_drops(document)
     for check in document.checks:
         if check.outcome != "pass":
-            kind = "error" if check.outcome in ("fail", "error") or strict else "warning"
+            kind = "error" if check.outcome in ("fail", "error") or not lets_pass(document, check) else "warning"
             kinds[kind].append((f"karat {check.outcome}: {name_check(check)}", _message(check)))
         elif check in observed:
             title = f"karat pass, but worse than tolerated: {name_check(check)}"

@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from karat.reports._failures import losers
-from karat.reports._verdict import OPERATIONS, explain_outcome, find_observed_drops, name_outcome, name_policy
+from karat.reports._verdict import (
+    OPERATIONS,
+    explain_outcome,
+    find_observed_drops,
+    lets_pass,
+    name_outcome,
+    name_policy,
+)
 from karat.reports._warnings import list_warnings
 from karat.reports._words import (
     clean,
@@ -87,7 +94,7 @@ def _case(
     if query is not None and query.ms is not None:
         case.set("time", f"{query.ms / 1000:.4f}")
     message = describe_reason(check)
-    if check.outcome == "inconclusive" and document.verdict.on_inconclusive == "pass":
+    if check.outcome == "inconclusive" and lets_pass(document, check):
         ET.SubElement(case, "skipped", message=f"inconclusive, which passes here (on_inconclusive = pass): {message}")
     elif check.outcome == "pass" and check in find_observed_drops(document):
         ET.SubElement(case, "skipped", message=f"not failed, but worse by more than is tolerated: {message}")

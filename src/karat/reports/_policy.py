@@ -17,6 +17,7 @@ def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     rows += [("must pass", printable(str(must["query"]))) for must in policy.must_pass]
     rows += _describe_tolerance(policy)
     rows.append(("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"))
+    rows.append(("not compared", f"{policy.on_changed_questions} (on_changed_questions)"))
     if policy.on_unjudged == "bounds":
         rows.append(("unjudged", "nothing passes unless it does whatever their grades are (on_unjudged)"))
     rows += [("listed", f"{printable(name)} below {limit:g}") for name, limit in policy.list_below.items()]

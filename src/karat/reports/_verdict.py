@@ -10,6 +10,8 @@ from karat.schema import CheckRow, DecisionDocument, Verdict
 
 OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, which come first."""
+CHANGED_QUESTIONS = ("unasked", "removed", "new", "moved")
+"""Those that are about which questions are compared: they may fail a run whatever on_inconclusive is."""
 _REMEDIES = {
     "unasked": "a run that asks every question (karat eval)",
     "removed": "the questions and judgments again, or a reviewed 'karat baseline rebase', which shows what goes",
@@ -49,8 +51,16 @@ def name_outcome(document: DecisionDocument) -> str:
         return "NO DECISION"
     if verdict.outcome != "inconclusive":
         return verdict.outcome.upper()
+    if not verdict.passed and verdict.on_inconclusive == "pass":
+        return "INCONCLUSIVE, which fails here (on_changed_questions = fail)"
     effect = "passes" if verdict.passed else "fails"
     return f"INCONCLUSIVE, which {effect} here (on_inconclusive = {verdict.on_inconclusive})"
+
+
+def lets_pass(document: DecisionDocument, check: CheckRow) -> bool:
+    """Return whether the policy lets an inconclusive check pass."""
+    changed = check.kind in CHANGED_QUESTIONS and not document.verdict.passed
+    return document.verdict.on_inconclusive == "pass" and not changed
 
 
 def find_observed_drops(document: DecisionDocument) -> list[CheckRow]:
@@ -123,6 +133,9 @@ def _count_failed(checks: Sequence[CheckRow], names: str = "") -> str:
 def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
     """Yield what is not known, what was observed, how large a drop could be, and what would decide."""
     unsure = [check for check in document.checks if check.outcome == "inconclusive"]
+    for check in unsure:
+        if check.kind in CHANGED_QUESTIONS and (reason := clean(check.reason, 400)):
+            yield reason
     names = _join(name_check(check) for check in unsure if check.kind not in (*OPERATIONS, *_FLOORS))
     if floors := _join(name_check(check) for check in unsure if check.kind in _FLOORS):
         yield f"it is not known whether {floors} would keep the limit if all labels and judgments were there"
@@ -131,7 +144,7 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
     elif names:
         yield f"it is not known whether {names} got worse by more than is tolerated"
     for check in unsure:
-        if check.kind in OPERATIONS and (reason := clean(check.reason, 400)):
+        if check.kind in OPERATIONS and check.kind not in CHANGED_QUESTIONS and (reason := clean(check.reason, 400)):
             yield reason
     if observed := describe_observed(document):
         yield observed
@@ -147,7 +160,7 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
 
 def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
     """Return what each of the unknowns needs: all of it is needed."""
-    remedies = [_REMEDIES[check.kind] for check in unsure if check.kind in ("unasked", "removed", "new", "moved")]
+    remedies = [_REMEDIES[check.kind] for check in unsure if check.kind in CHANGED_QUESTIONS]
     floors = ["labels or judgments, as the checks say"] if any(check.kind in _FLOORS for check in unsure) else []
     tested = [check for check in unsure if check.kind not in (*OPERATIONS, *_FLOORS)]
     if document.baseline is None:

@@ -70,6 +70,12 @@ def _read_data(path: str | Path, data: bytes | None = None) -> bytes:
     if name == "-" or Path(path).is_fifo():
         raise InputError("is a stream, which cannot be read twice", source=name, hint="save the run as a file first")
     data = read_bytes(path) if data is None else data
+    if b'"karat": "baseline"' in data[:200]:
+        raise InputError(
+            "is a baseline, which has scores and the first documents of each query, but no answers",
+            source=name,
+            hint="name the run that it was recorded from; 'karat compare' and 'karat golden pool' take a baseline, too",
+        )
     text = data.removeprefix(BOM)
     if not text or text.isspace():
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)

@@ -35,7 +35,7 @@ class Verdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     exit_code: Annotated[Literal[0, 1, 3, 4], Meta(description="The exit code of karat gate.")]
     passed: Annotated[
         bool,
-        Meta(description="Whether the exit code is 0: it passed, or it is inconclusive and on_inconclusive is pass."),
+        Meta(description="Whether the exit code is 0: it passed, or it is inconclusive and the policy lets that pass."),
     ]
     policy: str
     extends: (

@@ -50,6 +50,8 @@ class PolicyDocument(Struct, frozen=True, kw_only=True):
     tolerance: PolicyTolerance | None
     """Null if no rule makes a test."""
     on_inconclusive: Literal["pass", "fail"]
+    on_changed_questions: Literal["fail", "pass"]
+    """Whether a run of which too many questions are not compared fails, whatever on_inconclusive is."""
     on_unjudged: Literal["ignore", "bounds"]
     """Whether unjudged documents count as not relevant, or no check passes unless it does whatever their grades are."""
     list_below: dict[str, float]

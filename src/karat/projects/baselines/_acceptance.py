@@ -136,7 +136,7 @@ def _object(decision: Decision) -> GateFailed | None:
     if decision.outcome is Outcome.ERROR:
         failures = [check for check in failures if check.outcome is Outcome.ERROR]
     unknown = [check for check in _find_unknown(decision) if not _is_new(check, decision)]
-    if failures or (unknown and decision.exit_code):
+    if failures or (unknown and decision.policy.on_inconclusive == "fail"):
         problem = "the run does not pass its own gate and is not recorded"
         return _refuse(problem, failures or unknown, decision.exit_code)
     if moved := [check for check in unknown if check.kind == "moved"]:
