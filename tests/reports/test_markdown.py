@@ -40,6 +40,18 @@ def cells(line: str) -> int:
     return len(re.findall(r"(?<!\\)\|", line))
 
 
+@pytest.mark.parametrize("render", [render_markdown, render_comment])
+def test_the_threshold_is_that_of_every_rule(render: Callable[[DecisionDocument], str]) -> None:
+    """A rule on the change has one, too; a rule on a segment is about another number."""
+    checks = [
+        make_check("min", "pass", limit=0.4),
+        make_check("non_inferior", "fail", baseline=0.8, difference=-0.05, limit=0.0229, low=-0.11),
+    ]
+    text = render(typed(make_document(checks=checks)))
+    (row,) = [line for line in text.splitlines() if line.startswith("| RR@10 |") and "not worse" in line][:1]
+    assert ", not worse by more than 0.0229 |" in row or "| not worse by more than 0.0229 |" in row
+
+
 def test_the_head_has_date_golden_set_baseline_and_configuration() -> None:
     """Title, day, versions and the names of runs come first; what changed in the system says what it was."""
     text = render_markdown(typed(make_document()))
@@ -71,12 +83,12 @@ def test_bounds_are_a_section_where_documents_are_unjudged() -> None:
         (
             make_measure(now=0.66, was=0.68),
             [make_check("non_inferior")],
-            "| RR@10 | 0.6600 | 0.6800 | 0.5 | ⚠️ DEGRADED (-2.9%, within tolerance) |",
+            "| RR@10 | 0.6600 | 0.6800 | 0.5, not worse by more than 0.5 | ⚠️ DEGRADED (-2.9%, within tolerance) |",
         ),
         (
             make_measure(now=0.66, was=0.68),
             [make_check("non_inferior", "inconclusive")],
-            "| RR@10 | 0.6600 | 0.6800 | 0.5 | ⚠️ DEGRADED (-2.9%, inconclusive) |",
+            "| RR@10 | 0.6600 | 0.6800 | 0.5, not worse by more than 0.5 | ⚠️ DEGRADED (-2.9%, inconclusive) |",
         ),
         (
             make_measure(now=0.66, was=0.68),

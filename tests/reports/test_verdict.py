@@ -102,3 +102,21 @@ def test_a_policy_of_karat_toml_says_what_it_changes() -> None:
         "changes": ["R@5: at least 0.7 (was: at least 0.8)"],
     }
     assert "PASS by policy karat.toml (fit, except R@5): it may ship" in render_text(typed(document))
+
+    assert "PASS by policy karat.toml (fit, but for R@5): it may ship" in render_text(typed(document))
+
+
+def test_a_check_on_questions_fails_by_itself() -> None:
+    """Annotations and test cases say the same as the exit code: the run fails, another inconclusive check does not."""
+    checks = [
+        make_check("removed", "inconclusive", metric="removed", reason="6 of 50 are gone", limit=1),
+        make_check("non_inferior", "inconclusive", reason="unknown", **DROP),
+    ]
+    plain = make_document(outcome="inconclusive", checks=checks)
+    plain["verdict"] |= {"passed": False, "exit_code": 4, "on_inconclusive": "pass"}
+    document = typed(plain)
+    assert "which fails here (on_changed_questions = fail)" in render_text(document)
+    annotations = render_github(document).splitlines()
+    assert [line.split(" ")[0] for line in annotations if "inconclusive%3A" in line] == ["::error", "::warning"]
+    cases = render_junit(document)
+    assert cases.count("<failure") == cases.count("<skipped") == 1

@@ -136,10 +136,11 @@ def describe_rule(check: CheckRow) -> str:
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
     unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
     unknown = f", {check.unknown:,} of unknown text as worst" if check.unknown else ""
-    return _describe_limit(check) + compared + unanswered + unjudged + unknown
+    return describe_limit(check) + compared + unanswered + unjudged + unknown
 
 
-def _describe_limit(check: CheckRow) -> str:
+def describe_limit(check: CheckRow) -> str:
+    """Return what a check asks for, without the numbers of queries."""
     limit = check.limit
     if check.kind == "must_pass":
         if limit is None:

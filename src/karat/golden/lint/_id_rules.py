@@ -160,6 +160,8 @@ def cause(lost: Sequence[str], known: Collection[str], place: str) -> str:
 
     >>> cause(["d1"], ["d1:chunk:0", "d2:chunk:0"], "index")
     ": gold has 'd1', the index 'd1:chunk:0'; the index holds parts of documents"
+    >>> cause(["tax/oss"], ["tax/vat", "taxes/oss"], "set")
+    ": gold has 'tax/oss', the set 'taxes/oss'; it may have been moved: write its new id into the gold"
     """
     if not known:
         return f": the {place} is empty"
@@ -180,7 +182,11 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
         return max(wholes, key=len), "the gold names parts of documents, or endings of files"
     folded = _folded(name)
     alike = [other for other in known if _folded(other) == folded]
-    return (min(alike), "they differ in case or punctuation only") if alike else None
+    if alike:
+        return min(alike), "they differ in case or punctuation only"
+    last = name.rpartition("/")[2]
+    moved = [other for other in known if "/" in name + other and other.rpartition("/")[2] == last]
+    return (moved[0], "it may have been moved: write its new id into the gold") if len(moved) == 1 else None
 
 
 def _folded(name: str) -> str:
