@@ -101,11 +101,12 @@ def test_deleting_the_questions_that_a_change_breaks_is_inconclusive(tmp_path: P
     gone = "3 of 12 questions that the baseline scored are no longer in the golden set: q10, q11, q12"
     remedy = "the questions and judgments again, or a reviewed 'karat baseline rebase', which shows what goes"
     assert list(explain_outcome(document)) == [gone, f"what would decide: {remedy}"]
-    assert f"::warning title=karat inconclusive%3A removed::{gone}" in render_github(document)
+    assert f"::error title=karat inconclusive%3A removed::{gone}" in render_github(document)
     junit = ElementTree.fromstring(render_junit(document))
-    assert [case.get("name") for case in junit.iter("testcase") if case.find("skipped") is not None] == [
+    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == [
         "removed: at most 1"
     ]
+    assert document.verdict.exit_code == 4
     for render in (render_text, render_markdown, render_comment, render_html, render_github, render_junit):
         text = render(document)
         assert "INCONCLUSIVE" in text.upper()
