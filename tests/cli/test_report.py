@@ -39,7 +39,7 @@ def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> 
     """A report is no gate: a run that fails is reported on with exit code 0."""
     out, err = run(file, "--date", "2026-11-16")
     assert out.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n**Golden set**: turns")
-    assert "| RR@10 | 0.6667 | 1.0000 | - | ❌ FAIL (-33.3%) |" in out
+    assert "| RR@10 | 0.6667 | 1.0000 | not worse by more than 0.05 | ❌ FAIL (-33.3%) |" in out
     assert "**Overall**: ❌ FAIL by policy karat.toml (default, except must\\_pass) (2 of 5 checks failed: RR@10" in out
     assert err == ""
 

@@ -22,7 +22,7 @@ from karat.reports._warnings import list_other_caveats
 from karat.reports._words import (
     clean,
     count,
-    describe_limit,
+    describe_limits,
     describe_reason,
     describe_rule,
     format_difference,
@@ -137,7 +137,7 @@ def format_measures(document: DecisionDocument) -> str:
             format_mean(measure),
             format_number(measure.baseline),
             *([format_number(measure.mean)] if partial else []),
-            _describe_limits(document, measure),
+            describe_limits(document.checks, measure),
             _status(
                 measure.status, format_percent(measure.current, measure.baseline), _standing(document, measure.name)
             ),
@@ -147,18 +147,6 @@ def format_measures(document: DecisionDocument) -> str:
     rows += [[*row[:3], *(["-"] if partial else []), *row[3:]] for row in _latency(document)]
     head = ["Metric", "Current", "Baseline", *(["All questions"] if partial else []), "Threshold", "Status"]
     return format_table(head, rows) + (f"\n{_PARTIAL}\n" if partial else "")
-
-
-def _describe_limits(document: DecisionDocument, measure: MeasureRow) -> str:
-    """Return the limits on the mean of a measure and on its change, as far as rules have some."""
-    limits = [] if measure.floor is None else [f"{measure.floor:g}"]
-    limits += [
-        describe_limit(check)
-        for check in document.checks
-        if check.metric == measure.name and check.kind not in ("min", "must_pass") and not check.where
-        if check.limit is not None
-    ]
-    return ", ".join(limits) or "-"
 
 
 def _latency(document: DecisionDocument) -> Iterator[list[str]]:

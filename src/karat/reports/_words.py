@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -136,11 +136,22 @@ def describe_rule(check: CheckRow) -> str:
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
     unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
     unknown = f", {check.unknown:,} of unknown text as worst" if check.unknown else ""
-    return describe_limit(check) + compared + unanswered + unjudged + unknown
+    return _describe_limit(check) + compared + unanswered + unjudged + unknown
 
 
-def describe_limit(check: CheckRow) -> str:
-    """Return what a check asks for, without the numbers of queries."""
+def describe_limits(checks: Iterable[CheckRow], measure: MeasureRow) -> str:
+    """Return the limits on the mean of a measure and on its change, as far as rules have some."""
+    limits = [] if measure.floor is None else [f"{measure.floor:g}"]
+    limits += [
+        _describe_limit(check)
+        for check in checks
+        if check.metric == measure.name and check.kind not in ("min", "must_pass") and not check.where
+        if check.limit is not None
+    ]
+    return ", ".join(limits) or "-"
+
+
+def _describe_limit(check: CheckRow) -> str:
     limit = check.limit
     if check.kind == "must_pass":
         if limit is None:
