@@ -40,7 +40,7 @@ def cells(line: str) -> int:
     return len(re.findall(r"(?<!\\)\|", line))
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_comment])
+@each("render", [render_markdown, render_comment])
 def test_the_threshold_is_that_of_every_rule(render: Callable[[DecisionDocument], str]) -> None:
     """A rule on the change has one, too; a rule on a segment is about another number."""
     checks = [
