@@ -33,7 +33,6 @@ ELSEWHERE = {
     "_reply_file": "lets SQLite open a file that was opened before",
     "_vector_file": "lets SQLite open a file that was opened before",
     "_span_buffer": "lets SQLite open a file that was opened before",
-    "_receiving": "makes a lock in the folder of the journal",
     "_replay": "opens a log, whose files have modules of their own",
     "_segment": "makes a file with a name of its own in the folder of the journal",
     "_ingest": "reads what karat wrote into the folder of the journal",
