@@ -78,7 +78,7 @@ def test_json_is_what_the_text_says(capsys: pytest.CaptureFixture[str]) -> None:
         (("set", "k", "--percent", "200", *WHO), "from 0 to 100"),
         (("set", "k", "--variant", "x", *WHO), "a name and a value"),
         (("set", "k", "--variant", "x=y", *WHO), "not a whole number"),
-        (("set", "k", "--override", "u=x", *WHO), "none of control, treatment"),
+        (("set", "k", "--override", "u=x", *WHO), "not one of control, treatment"),
         (("set", "k", "--expect", "4", *WHO), "at version 0 and not 4"),
         (("set", "k", "--author", "ada"), "Missing option '--reason'"),
         (("list",), "no such store"),

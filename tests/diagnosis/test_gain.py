@@ -204,7 +204,7 @@ def test_notes_say_what_cannot_be_told(tmp_path: Path) -> None:
         ("set/documents.jsonl", {}, "document 'pool-6' is there already"),
         ("more/documents.jsonl", {"weights": {"R@5": 0.0}}, "weight R@5=0; choose a number above 0"),
         ("more/documents.jsonl", {"weights": {"R@5x": 1.0}}, "R@5x"),
-        ("more/documents.jsonl", {"weights": {"WrongRefusal": 1.0}}, "not a measure of which more is better"),
+        ("more/documents.jsonl", {"weights": {"WrongRefusal": 1.0}}, "not a measure where higher is better"),
         ("more/documents.jsonl", {"weights": {"CiteCoverage": 1.0}}, "a measure of answers or traces"),
         ("more/documents.jsonl", {"novelty_weight": -1.0}, "novelty weight -1; choose 0 or more"),
     ],

@@ -16,7 +16,8 @@ from karat.cli._main import cli
 RUN, STORE = "runs/new.jsonl", ["--store", "live.db"]
 VERBS = [
     ["ablate", "."], ["check", "."], ["golden", "sample", "set", "made", "--n", "2"], ["golden", "tag", "set", "1.1.0"],
-    ["golden", "judge", "pool.jsonl", "--by", "overlap"], ["init", ".", "--yes"], ["runs", "list", "."], ["runs", "show", RUN],
+    ["golden", "judge", "pool.jsonl", "--by", "overlap"], ["init", ".", "--yes"], ["runs", "list", "."],
+    ["runs", "show", RUN],
     ["runs", "prune", ".", "--keep", "1", "--dry-run"], ["runs", "convert", RUN, "made.jsonl"],
     ["baseline", "diff", RUN], ["baseline", "rebase", ".", "--dry-run"], ["baseline", "update", RUN],
     ["experiments", "diff", "exp-001", "exp-002"], ["experiments", "show", "exp-001"],

@@ -17,7 +17,7 @@ def digest_listed(golden: GoldenSet, lists: Iterable[Sequence[str]]) -> dict[str
     >>> from karat.core import Document
     >>> golden = GoldenSet(documents=(Document(id="pool", text="Opens at six."), Document(id="spa")))
     >>> digest_listed(golden, [("spa", "pool"), ("pool", "elsewhere")])
-    {'pool': '3e37e6d2a7e7', 'spa': ''}
+    {'pool': '9fb7ad6cb1dc', 'spa': ''}
     """
     known = _list_known(golden)
     listed = {document for documents in lists for document in documents}

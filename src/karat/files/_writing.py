@@ -190,7 +190,7 @@ def make_folder(path: Path) -> None:
     >>> with TemporaryDirectory() as project:
     ...     make_folder(Path(project, ".karat", "work"))
     ...     Path(project, ".karat", ".gitignore").read_text()
-    '*\\n'
+    '*\n'
     """
     path.mkdir(parents=True, exist_ok=True)
     kept = next((place for place in (path, *path.parents) if place.name == ".karat"), None)
