@@ -61,8 +61,10 @@ def lines(project: Path, who: str) -> list[dict[str, Any]]:
 def test_a_pair_is_judged_by_a_form_alone(project: Path, client: TestClient) -> None:
     """Without a script: the form has all that is needed, and answers with the next pair."""
     html = client.get("/judge?queue=first&who=ana").text
+    assert "Grade how well the document answers the question" in html  # the guidelines are at hand
     fields = read_form(html)
-    answer = client.post("/judge/save", data={**fields, "answer": "2", "note": " so ", "quote": "It closes late."})
+    said = {"answer": "2", "note": " so ", "quote": "It closes late.", "seconds": "4.2"}
+    answer = client.post("/judge/save", data={**fields, **said})
     assert (answer.status_code, answer.headers["location"]) == (303, "/judge?queue=first&who=ana")
     [line] = lines(project, "ana")
     assert (line["query"], line["document"], line["grade"], line["note"]) == (
@@ -72,6 +74,9 @@ def test_a_pair_is_judged_by_a_form_alone(project: Path, client: TestClient) -> 
     assert text in html
     following = read_form(client.get(answer.headers["location"]).text)
     assert (following["query"], following["document"]) != (fields["query"], fields["document"])
+    progress = client.get("/judge").text
+    assert "1 of 80 labels" in progress
+    assert "ana: 1 graded, 4 s each" in progress
 
 
 def test_a_form_that_is_sent_twice_counts_once(project: Path, client: TestClient) -> None:
