@@ -91,12 +91,12 @@ def find_unmatched_traces(
 
 def find_successes(golden: GoldenSet, traces: Iterable[Trace], queries: Collection[str]) -> set[str]:
     """Return those of some queries that have a relevant hit, or have no relevant document."""
-    found = {query for query in queries if query not in golden.findable}
+    successes = {query for query in queries if query not in golden.findable}
     for trace in traces:
-        wanted = trace.query in queries and trace.query not in found
+        wanted = trace.query in queries and trace.query not in successes
         if wanted and _finds(golden, trace.query, [hit.document for hit in trace.hits]):
-            found.add(trace.query)
-    return found
+            successes.add(trace.query)
+    return successes
 
 
 def _list_known(golden: GoldenSet) -> set[str]:
@@ -107,8 +107,8 @@ def _list_known(golden: GoldenSet) -> set[str]:
 def _find_listed(lists: Mapping[str, Sequence[str]], gone: Collection[str]) -> dict[str, tuple[str, ...]]:
     if not gone:
         return {}
-    found = {query: tuple(name for name in documents if name in gone) for query, documents in lists.items()}
-    return {query: documents for query, documents in found.items() if documents}
+    listed = {query: tuple(name for name in documents if name in gone) for query, documents in lists.items()}
+    return {query: documents for query, documents in listed.items() if documents}
 
 
 def _finds(golden: GoldenSet, query: str, documents: Sequence[str]) -> bool:

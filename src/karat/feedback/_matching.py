@@ -44,9 +44,9 @@ class AskedQueries:
         if (named := self._by_id.get(event.query)) is not None:
             return named
         if event.document:
-            found = _find_latest(self._index().get(event.document), event.time)
-            if found is not None or event.kind != RE_SEARCH:
-                return found
+            latest = _find_latest(self._index().get(event.document), event.time)
+            if latest is not None or event.kind != RE_SEARCH:
+                return latest
         if event.kind in _AGAINST or (not event.query and (event.kind in _OF_RESULTS or event.rank)):
             return _find_latest(self._order(), event.time)
         return None

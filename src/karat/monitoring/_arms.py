@@ -82,8 +82,10 @@ def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> t
         own, live = (_cut(queries, window) for queries in (arms.canary, arms.live))
         known = [query for query in arms.canary if query.time < window.end]
         before = [query for query in known if window.start - LOOK_BACK <= query.time < window.start]
-        told = {name for name, times in arms.told.items() if any(window.start <= time < window.end for time in times)}
-        again = told.intersection(query.id for query in known if query.session)
+        repeats = {
+            name for name, times in arms.told.items() if any(window.start <= time < window.end for time in times)
+        }
+        again = repeats.intersection(query.id for query in known if query.session)
         rules = tuple(_judge(own, live, known, before, again, project, config))
         states = {rule.state for rule in rules}
         unknown = "not measurable" in states or not states  # with every alert off, nothing is measured
@@ -136,7 +138,7 @@ def _judge(
     live: Sequence[LoggedQuery],
     known: Sequence[LoggedQuery],
     before: Sequence[LoggedQuery],
-    told: set[str],
+    repeats: set[str],
     project: Project | None,
     config: OnlineConfig,
 ) -> Iterator[CanaryRule]:
@@ -146,7 +148,7 @@ def _judge(
     signals = measure_answers(mine, project, sides[0], config.least)
     others = measure_answers(theirs, project, sides[1], config.least)
     left_out = {query.id for query in own} - {query.id for query in mine}
-    signals |= measure_traffic(mine, before, told - left_out, config.least)
+    signals |= measure_traffic(mine, before, repeats - left_out, config.least)
     signals |= _compare(mine, theirs, sides, config)
     for what in ("index", "normaliser"):
         signals[what] = find_drift(what, collect_origins(own), collect_origins(known), len(own))

@@ -74,7 +74,7 @@ def _measure(
     for window in windows:
         queries = list(reader.queries(window.start, window.end))
         before = list(reader.queries(window.start - LOOK_BACK, window.start))
-        told = read_told(reader, (*before, *queries), window.start, window.end)
+        repeats = read_told(reader, (*before, *queries), window.start, window.end)
         own = read_origins(store.alerts.origins(window.start, window.end))
         known = [origin for origin in history if origin.first < window.end]
         normaliser = find_normaliser(own)
@@ -84,7 +84,7 @@ def _measure(
             "normaliser": find_drift("normaliser", own, known, len(queries)),
             "rank_similarity": compare_lists(queries, past, normaliser, least),
             "p95": compare_p95(queries, past, normaliser, least, config.p95_ms),
-            **measure_traffic(queries, before, told, least),
+            **measure_traffic(queries, before, repeats, least),
         }
         yield Measured(window=window, signals=signals)
         if normaliser is not None:

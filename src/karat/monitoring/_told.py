@@ -27,5 +27,5 @@ def read_told(reader: LogReader, near: Sequence[LoggedQuery], start: float, end:
             own = reader.queries(start - IDLE_SECONDS, event.time, session=event.session)
             known |= {query.id: query for query in own}
     asked = sorted(known.values(), key=lambda query: (query.time, query.id))
-    told = find_told(asked, events)
-    return {name for name in told if known[name].session}
+    repeats = find_told(asked, events)
+    return {name for name in repeats if known[name].session}

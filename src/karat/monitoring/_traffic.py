@@ -60,12 +60,12 @@ def is_list(query: LoggedQuery) -> bool:
 
 
 def measure_traffic(
-    queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery], told: Collection[str], least: int
+    queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery], repeats: Collection[str], least: int
 ) -> dict[str, WatchValue]:
     """Return the signals of a window that need nothing but its queries.
 
-    ``before`` are the queries of the ten minutes before it, and ``told`` are those that events of the window say were
-    asked again: a query that is asked again counts once, whether its words or an event show it.
+    ``before`` are the queries of the ten minutes before it, and ``repeats`` are those that were asked again, as events
+    of the window say: a query that is asked again counts once, whether its words or an event show it.
     """
     failed = sum(bool(query.error) for query in queries)
     known = [query for query in queries if query.count is not None or query.hits or query.error]
@@ -75,7 +75,7 @@ def measure_traffic(
         "nothing_found": make_share(empty, len(known), least, "queries of which it is known what came back"),
     }
     own = {query.id for query in queries if query.session}
-    asked = len(_find_repeated(queries, before).union(told))
+    asked = len(_find_repeated(queries, before).union(repeats))
     signals["asked_again"] = make_share(min(asked, len(own)), len(own), least, "queries with a session")
     return signals
 
