@@ -14,7 +14,7 @@ import worlds
 from many import run_tests
 from worlds import HARM, HARM_BY_THE_MARGIN, MEASURES, Scores
 
-from karat.stats import DropRule, Outcome, decide, holm, make_generator, threshold, westfall_young
+from karat.stats import DropRule, Outcome, decide, holm, make_generator, sample_size, threshold, westfall_young
 
 pytestmark = pytest.mark.calibration
 RULE = DropRule(resamples=999)
@@ -149,16 +149,18 @@ def test_a_drop_by_the_margin_rarely_passes() -> None:
 
 
 def test_the_number_of_queries_that_is_named_is_enough() -> None:
-    """With as many queries as an inconclusive run asks for, 80 % of the unchanged runs pass.
+    """With as many queries as an inconclusive run without a drop asks for, 80 % of the unchanged runs pass.
 
     The spread of 30,000 queries gives the number; of 500 experiments with as many queries each, the standard error is
     1.8 points.
     """
     before, after = (scores.ravel() for scores in worlds.runs(np.random.default_rng(5), (1, 30_000))["RR@10"])
     (verdict,) = decide([(before, after)], rng=np.random.default_rng(6))
-    assert verdict.evidence is not None
-    needed = verdict.evidence.needed
-    assert needed is not None
+    weighed = verdict.evidence
+    assert weighed is not None
+    assert weighed.sd is not None
+    assert weighed.needed is None, "there are enough"
+    needed = sample_size(weighed.margin, weighed.sd, alpha=weighed.rule.alpha, sides=1)
     runs = worlds.runs(np.random.default_rng(7), (500, needed))
     assert share(outcomes(runs, ("RR@10",)), "pass") == pytest.approx(0.80, abs=0.05)
 

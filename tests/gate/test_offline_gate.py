@@ -118,8 +118,8 @@ def _expected(pairs: Pairs, adjusted: float, *, exact: bool, drawn: bool) -> Exp
     # Beyond 16 changes karat draws 9,999 flips, and the oracle beyond 8: both are off by a few standard errors.
     error = 6 * math.sqrt(adjusted * (1 - adjusted) / 9_999) + 2 / 10_000 if drawn else 0.0
     near = abs(adjusted - ALPHA) <= error + 1e-12 or abs(bound + float(margin)) < 1e-9
-    effect = max(-mean, margin)
-    needed = None if not spread or math.isnan(spread) else spread**2 / float(effect) ** 2
+    effect = -mean if mean < -margin else margin + min(mean, 0)  # if the true drop is the observed one
+    needed = None if not spread or math.isnan(spread) or not effect else spread**2 / float(effect) ** 2
     return Expected(outcome, float(adjusted), not drawn, near, float(margin), needed)
 
 

@@ -123,8 +123,9 @@ def test_a_loss_of_power_costs_what_came_after_the_last_sync(tmp_path: Path, dis
     torn = list(find_paths(image).torn.glob("*")) if find_paths(image).torn.exists() else []
     assert whole == count_bytes(frames[text] for text in stored) + count_bytes(file.read_bytes() for file in torn)
     health = check_health(image)
-    assert (len(health.damages), health.healthy) == (len(torn), not torn)
-    assert done.damaged == len(torn)
+    assert {damage.file for damage in health.damages} == {file.name for file in torn}, "one file for each segment"
+    assert sum(damage.parts for damage in health.damages) == done.damaged
+    assert health.healthy == (not torn)
     host.log.close()
 
 

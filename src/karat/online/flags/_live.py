@@ -37,7 +37,7 @@ class LiveFlags:
         self._read: float | None = None
         self._error = ""
         self._unknown: set[str] = set()
-        self._first = threading.Event()
+        self._first, self._stop = threading.Event(), threading.Event()
         if not is_address(path):
             self.refresh()
         self._start()
@@ -74,7 +74,7 @@ class LiveFlags:
             with open_store(self._path) as store:
                 flags = {key: flag for key, (flag, _) in collect_flags(store).items()}
         except (KaratError, OSError) as error:
-            if not self._error:
+            if not self._error and not self._stop.is_set():
                 unread = "are not read yet, and everybody gets the control"
                 state = unread if self._read is None else "stay as they were"
                 _logger.warning("flags %s: %s", state, error)
