@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -158,16 +157,6 @@ def test_a_flag_that_was_damaged_is_told(tmp_path: Path) -> None:
         connection.close()
         with pytest.raises(InputError, match="a flag cannot be read"):
             read_flags(path)
-
-
-def test_a_server_that_does_not_answer_holds_no_host_up(caplog: pytest.LogCaptureFixture) -> None:
-    """It accepts a connection and says nothing. Flags are not read, and that is what the host's log says."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"postgresql://ada@127.0.0.1:{server.getsockname()[1]}/flags?connect_timeout=3600"
-        with caplog.at_level(logging.WARNING), LiveFlags(address, every=1000) as flags:
-            assert flags.assign("rerank", "s1") == CONTROL
-            assert (flags.age, flags.error) == (None, "")
-        assert caplog.records == [], "a flag of which nothing is known is not called unknown"
 
 
 def test_a_flag_that_nobody_set_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

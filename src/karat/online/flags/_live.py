@@ -12,12 +12,12 @@ from weakref import WeakSet
 from karat.core import KaratError, UsageError
 from karat.online.flags._changes import collect_flags
 from karat.online.flags._flag import CONTROL, Flag
-from karat.store import is_address, open_store
+from karat.store import open_store
 
 EVERY = 0.5
 """Seconds between looks into the store: a change reaches every host within a second."""
 _logger = logging.getLogger("karat.online")
-_PATIENCE = 1.0  # seconds for which a host waits for a server
+_PATIENCE = 1.0  # seconds for which a host that closes it waits for a look that is under way
 _live: WeakSet[LiveFlags] = WeakSet()
 
 
@@ -25,8 +25,7 @@ class LiveFlags:
     """The flags of a store, for a host that asks with every query.
 
     To ask is to look into a dict: no file, no lock, no clock. A thread looks into the store twice a second. If the
-    store cannot be read, flags stay as they were last, and everybody gets the control of flags that nobody has read. To
-    open and to close it takes no more than a second, even where a server does not answer.
+    store cannot be read, flags stay as they were last, and everybody gets the control of flags that nobody has read.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "karat.db", *, every: float = EVERY) -> None:
@@ -37,12 +36,9 @@ class LiveFlags:
         self._read: float | None = None
         self._error = ""
         self._unknown: set[str] = set()
-        self._first, self._stop = threading.Event(), threading.Event()
-        if not is_address(path):
-            self.refresh()
+        self._stop = threading.Event()
+        self.refresh()
         self._start()
-        if is_address(path):  # a server that does not answer must not hold the host up
-            self._first.wait(_PATIENCE)
 
     @property
     def age(self) -> float | None:
@@ -102,9 +98,6 @@ class LiveFlags:
         _live.add(self)
 
     def _follow(self, stop: threading.Event) -> None:
-        if self._read is None:
-            self.refresh()
-        self._first.set()
         while not stop.wait(self._every):
             self.refresh()
 
