@@ -223,6 +223,43 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
         assert str(ir_measures.parse_measure(ours)) == ours
 
 
+@each(
+    ("theirs", "ours"),
+    [
+        ("ndcg_cut_10", "nDCG@10"),  # pytrec_eval, and what trec_eval prints
+        ("ndcg_cut.10", "nDCG@10"),  # what trec_eval is asked
+        ("P_10", "P@10"),
+        ("P.5", "P@5"),
+        ("recall_1000", "R@1000"),
+        ("map_cut_10", "AP@10"),
+        ("success_1", "Success@1"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("ndcg_at_10", "nDCG@10"),  # MTEB
+        ("mrr_at_10", "RR@10"),
+        ("map_at_100", "AP@100"),
+        ("ndcg@10", "nDCG@10"),  # ranx
+        ("r-precision", "Rprec"),
+        ("hits@10", "Hits@10"),
+        ("hit_rate@10", "Success@10"),
+        ("ndcg_burges@10", "nDCG(gain='exp')@10"),
+        ("mrr@10-l2", "RR(rel=2)@10"),
+        ("map-l2", "AP(rel=2)"),
+        ("rbp.95", "RBP(p=0.95)"),
+        ("rbp.80", "RBP"),
+        ("rbp.5@10", "RBP(p=0.5)@10"),
+        ("NDCG@10", "nDCG@10"),  # BEIR
+        ("R_cap@100", "R_cap@100"),
+        ("Recall@100", "R@100"),
+        ("P10", "P@10"),  # people
+        ("ndcg_5", "nDCG@5"),
+    ],
+)
+def test_names_of_other_tools_are_known(theirs: str, ours: str) -> None:
+    """trec_eval, pytrec_eval, ranx, BEIR and MTEB write the same measures otherwise."""
+    assert str(Measure.parse(theirs)) == ours
+    assert str(Measure.parse(ours)) == ours
+
+
 # --- Errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -230,10 +267,13 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
     ("text", "message"),
     [
         ("ncdg@10", r"unknown measure 'ncdg', did you mean 'ndcg'"),
-        ("RR10", r"unknown measure 'RR10', did you mean 'RR@10'"),
-        ("ndcg_5", r"unknown measure 'ndcg_5', did you mean 'nDCG@5'"),
+        ("precison_5", r"unknown measure 'precison_5', did you mean 'precision'"),
+        ("ndcg@10-l2", r"measure nDCG has no parameter 'rel'; it takes gain"),
+        ("map_cut.5,10", r"cannot read measure 'map_cut.5,10'"),
+        ("P_10@5", r"unknown measure 'P_10'"),
+        ("caps@3-l2", r"unknown measure 'caps'"),
         ("precison@5", r"unknown measure 'precison', did you mean 'precision'"),
-        ("zzzzzz", r"unknown measure 'zzzzzz'; known: AnchorDistance, AnchorHit, AnswerCorrectness,"),
+        ("zzzzzz", r"unknown measure 'zzzzzz'; 'karat measures' lists them"),
         ("", r"cannot read measure ''; write it like nDCG@10 or R\(rel=2\)@5"),
         ("nDCG@10@5", "cannot read measure 'nDCG@10@5'"),
         ("nDCG 10", "cannot read measure"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli._options import load_named_measures
 from karat.cli._progress import Progress
 from karat.cli._table import emit
 
@@ -18,6 +19,7 @@ from karat.cli._table import emit
     "measures",
     multiple=True,
     metavar="MEASURE",
+    callback=load_named_measures,
     help="Use this measure instead of the gated ones; can be repeated.",
 )
 @click.option("--policy", metavar="NAME|FILE", help="The policy that names the measures.  [default: the project's]")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli._options import measures_option
 from karat.cli._process import keep, tune
 from karat.cli._progress import Progress, say
 from karat.cli._scoring import pop_scoring, scoring_options
@@ -14,9 +15,7 @@ from karat.cli._table import emit
 
 @click.command("compare")
 @click.argument("runs", metavar="RUN_A RUN_B...", nargs=-1, required=True)
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
+@measures_option
 @click.option(
     "--by",
     metavar="FIELD",

@@ -14,6 +14,7 @@ from karat.cli._asking import (
     naming_options,
     set_parameters,
 )
+from karat.cli._options import measures_option
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
@@ -27,9 +28,7 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 
 @click.command("eval")
 @click.argument("folder", default=".", metavar="[DIR]")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
+@measures_option
 @click.option(
     "--system",
     metavar="MODULE:NAME",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._options import measures_option
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, printable, render
 
@@ -30,9 +31,7 @@ _OUTCOMES = ("created", "updated", "unchanged")
     metavar="NAME",
     help="The MLflow experiment; created if it is missing.",
 )
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
+@measures_option
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the runs.  [default: the one each is in]"
 )

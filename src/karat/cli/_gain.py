@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from karat.cli._options import load_named_measures
 from karat.cli._progress import Progress
 from karat.cli._table import emit
 from karat.core import UsageError
@@ -16,7 +17,7 @@ from karat.core import UsageError
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option("--documents", required=True, metavar="PATH", help="The new documents: a folder of files, or JSONL.")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="NAME[=WEIGHT]",
+    "-m", "--measure", "measures", multiple=True, metavar="NAME[=WEIGHT]", callback=load_named_measures,
     help="A measure, and how much its change counts; can be repeated.  [default: R@5=1 and ContextRecall=1]",
 )  # fmt: skip
 @click.option("--novelty", "novelty_weight", type=float, default=0.0, show_default=True, help="The weight of novelty.")

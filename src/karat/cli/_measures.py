@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from karat.cli._options import load_named_measures
 from karat.cli._table import emit, printable, render
 from karat.core import MEASURES, Definition
 
@@ -11,11 +12,13 @@ from karat.core import MEASURES, Definition
 @click.command("measures")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(name: str | None, as_json: bool) -> None:
-    """List the measures, or explain the one called NAME.
+@click.pass_context
+def command(context: click.Context, name: str | None, as_json: bool) -> None:
+    """List the measures, or explain the one called NAME; MODULE:NAME is one of your own.
 
     Example: karat measures nDCG
     """
+    name, *_ = load_named_measures(context, context.command.params[0], [name]) if name else [name]
     definitions = [MEASURES.get(name)] if name else list(MEASURES)
     if as_json:
         from karat.measures import list_measures

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 
+
+def load_named_measures(
+    _context: click.Context, _parameter: click.Parameter, measures: Iterable[str]
+) -> tuple[str, ...]:
+    """Import the modules of measures such as ``my_measures:Miss@5``, and return all without modules."""
+    if not any(":" in measure for measure in measures):
+        return tuple(measures)
+    from karat.cli._ending import note_own_code
+    from karat.measures import load_measures
+
+    note_own_code()
+    return load_measures(measures, Path.cwd())
+
+
+measures_option = click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    callback=load_named_measures,
+    help="A measure such as nDCG@10, or MODULE:NAME for one of your own; can be repeated.",
+)
 project_option = click.option(
     "--golden", "--project", "folder", default=".", metavar="DIR", help="The project.  [default: the current folder]"
 )

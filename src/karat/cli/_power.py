@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._options import load_named_measures
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, printable, render
 from karat.core import count_things
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     "measures",
     multiple=True,
     metavar="MEASURE",
+    callback=load_named_measures,
     help="With --run: a measure such as R@5; can be repeated.",
 )
 @click.option(

@@ -7,14 +7,12 @@ import sys
 import click
 
 from karat.cli._choosing import choose_run
+from karat.cli._options import measures_option
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, tell
 from karat.cli._verbs import FolderlessGroup
 from karat.core import count_things
 
-_MEASURE = click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -28,7 +26,7 @@ def command() -> None:
 
 @command.command("list", short_help="List the runs with their names, dates and means.")
 @click.argument("folder", default=".", metavar="[DIR]")
-@_MEASURE
+@measures_option
 @click.option("--last", type=click.IntRange(min=1), default=20, show_default=True, help="Only the newest runs.")
 @_JSON
 def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> None:
@@ -52,7 +50,7 @@ def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> N
 @click.option(
     "--golden", "--project", metavar="DIR", help="The project of the run.  [default: the folder that the run is in]"
 )
-@_MEASURE
+@measures_option
 @_JSON
 def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool) -> None:
     """Show RUN: a file, or the label, title or commit of a run of the project in the current folder.

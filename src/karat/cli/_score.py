@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._bounds_text import bounds_text
+from karat.cli._options import measures_option
 from karat.cli._output import write_output
 from karat.cli._process import tune
 from karat.cli._table import bold, emit, number, printable, render
@@ -29,9 +30,7 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.command("score")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
+@measures_option
 @click.option("--per-query", is_flag=True, help="Also show every query's values.")
 @click.option("--by", metavar="FIELD", help="Show means by a field of the queries, such as category.")
 @click.option(

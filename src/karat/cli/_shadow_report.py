@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._options import load_named_measures
 from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, printable, render
 
@@ -24,7 +25,7 @@ _WIDTH = 60
 )
 @click.option("--golden", "set_", metavar="SET", help="Golden set or project with judgments.")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", callback=load_named_measures,
     help="A measure of judged runs; can be repeated.  [default: RR@10, nDCG@10]",
 )  # fmt: skip
 @click.option(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import click
 
 from karat.cli._choosing import choose_run
-from karat.cli._options import run_project_option
+from karat.cli._options import measures_option, run_project_option
 from karat.cli._progress import say
 from karat.cli._table import emit
 
 
 @click.command("stability")
 @click.argument("run", metavar="RUN|DIR")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as R@5; can be repeated."
-)
+@measures_option
 @run_project_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every query.")
 def command(run: str, measures: tuple[str, ...], folder: str | None, as_json: bool) -> None:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
+from karat.cli._options import measures_option
 from karat.cli._progress import Progress
 from karat.cli._table import emit
 
 
 @click.command("trend")
 @click.argument("paths", metavar="[DIR|RUN...]", nargs=-1)
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
-)
+@measures_option
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N runs.  [default: all]")
 @click.option(
     "--golden", "--project", metavar="DIR", help="The project of the runs.  [default: the folder that they are in]"

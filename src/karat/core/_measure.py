@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from karat.core._errors import MeasureError, did_you_mean
 from karat.core._registry import Registry
+from karat.core._spelling import respell
 
 Value = int | float | bool | str | tuple[tuple[int, float], ...] | None
 Undefined = Literal["exclude", "zero", "one"]
@@ -25,7 +26,6 @@ _TEXT = re.compile(
 )
 _LONGEST = 1000
 """Characters of a measure; the most that anybody needs are the gains of a dozen grades."""
-_WITHOUT_AT = re.compile(r"(?P<name>.+?)_?(?P<cutoff>[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,9 @@ class Definition:
         raise MeasureError(f"measure {self.name} has no parameter {name!r}{hint}")
 
 
-MEASURES: Registry[Definition] = Registry("karat.measures", "measure", MeasureError)
+MEASURES: Registry[Definition] = Registry(
+    "karat.measures", "measure", MeasureError, listing="'karat measures' lists them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +169,17 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str | Measure) -> Measure:
-        """Return the measure that a text names; raise :class:`MeasureError` with similar names if there is none."""
+        """Return the measure that a text names; raise :class:`MeasureError` with similar names if there is none.
+
+        Other tools' names of a measure are known, too: ``ndcg_cut_10``, ``P.10``, ``mrr@10-l2``.
+        """
         if isinstance(text, Measure):
             return text
-        match = _TEXT.fullmatch(text) if len(text := str(text)) <= _LONGEST else None
+        match = _match(text := str(text))
         if match is None:
-            shown = repr(text) if len(text) <= _LONGEST else f"of {len(text):,} characters"
-            raise MeasureError(f"cannot read measure {shown}; write it like nDCG@10 or R(rel=2)@5")
-        definition = _definition(match["name"])
-        return cls.of(definition.name, _cutoff(match["cutoff"], text), _params(match["params"], text))
+            raise MeasureError(_explain_unreadable(text))
+        name = MEASURES.get(match["name"]).name
+        return cls.of(name, _cutoff(match["cutoff"], text), _params(match["params"], text))
 
     @classmethod
     def of(cls, name: str, cutoff: float | None = None, params: Mapping[str, object] | None = None) -> Measure:
@@ -205,7 +209,7 @@ class Measure:
 
     def written(self, text: str | Measure) -> tuple[tuple[str, Value], ...]:
         """Return the parameters that the text of this measure states, including those with their default value."""
-        match = _TEXT.fullmatch(str(text))
+        match = _match(str(text))
         arguments = _params(match["params"], str(text)) if match else {}
         parameters = {key: self.definition.parameter(key) for key in arguments if key != "dcg"}
         return tuple((key, parameter.check(arguments[key], str(text))) for key, parameter in parameters.items())
@@ -241,13 +245,24 @@ class Measure:
         return f"Measure({str(self)!r})"
 
 
-def _definition(name: str) -> Definition:
-    # trec_eval and pytrec_eval write P_10 where karat writes P@10, and people write P10.
-    match = _WITHOUT_AT.fullmatch(name)
-    if match and name not in MEASURES and match["name"] in MEASURES:
-        near = f"{MEASURES.get(match['name']).name}@{match['cutoff']}"
-        raise MeasureError(f"unknown measure {name!r}, did you mean {near!r}?")
-    return MEASURES.get(name)
+def _match(text: str) -> re.Match[str] | None:
+    """Return the parts of a measure, also if it is written as other tools write it; None if it cannot be read."""
+    if len(text) > _LONGEST:
+        return None
+    match = _TEXT.fullmatch(text)
+    if match is not None and match["name"] in MEASURES and "-l" not in (match["cutoff"] or ""):
+        return match
+    return _TEXT.fullmatch(respell(text, MEASURES.__contains__))
+
+
+def _explain_unreadable(text: str) -> str:
+    if len(text) > _LONGEST:
+        return f"cannot read measure of {len(text):,} characters; write it like nDCG@10 or R(rel=2)@5"
+    module, _, rest = text.partition(":")
+    if _TEXT.fullmatch(rest) and all(part.isidentifier() for part in module.split(".")):
+        where = "with -m, in [eval] measures of karat.toml, or with karat.measures.load_measures"
+        return f"cannot read measure {text!r}; write {rest} here, and name the module once: {where}"
+    return f"cannot read measure {text!r}; write it like nDCG@10 or R(rel=2)@5"
 
 
 def _print(value: Value) -> str:

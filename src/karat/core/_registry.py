@@ -28,11 +28,16 @@ class Registry(Generic[T]):
         *,
         module: str = "",
         homes: Mapping[str, str] = MappingProxyType({}),
+        listing: str = "",
     ) -> None:
-        """``homes`` has the module of each value that can be imported without the others."""
+        """``homes`` has the module of each value that can be imported without the others.
+
+        ``listing`` says where the names are listed, if they are too many for a message.
+        """
         self.group = group
         self.module = module or group
         self._homes = homes
+        self._listing = listing
         self.kind = kind
         self._error = error
         self._values: dict[str, T] = {}
@@ -58,7 +63,8 @@ class Registry(Generic[T]):
             self._load_plugins()
         canonical = self._folded.get(name.lower())
         if canonical is None:
-            hint = did_you_mean(name, self._folded) or f"; known: {', '.join(sorted(self._values, key=str.lower))}"
+            known = self._listing or f"known: {', '.join(sorted(self._values, key=str.lower))}"
+            hint = did_you_mean(name, self._folded) or f"; {known}"
             raise self._error(f"unknown {self.kind} {name!r}{hint}")
         return self._values[canonical]
 

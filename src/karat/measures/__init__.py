@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from karat.measures._hits import score_hits
     from karat.measures._linear import LinearMeasure, make_linear
     from karat.measures._overlap import Overlap
+    from karat.measures._own import load_measures
     from karat.measures._parquet_size import refuse_bomb
     from karat.measures._parts import PART_COLUMNS, PART_SCHEMA, align_part, find_run_columns, join_parts
     from karat.measures._trec_eval import trec_eval
@@ -100,6 +101,7 @@ __all__ = [
     "is_excused",
     "join_parts",
     "list_measures",
+    "load_measures",
     "make_linear",
     "measure",
     "measure_bounds",
@@ -148,6 +150,7 @@ _HOME = {
     "Overlap": "_overlap",
     "make_linear": "_linear",
     "list_measures": "_definitions",
+    "load_measures": "_own",
     "measure_bounds": "_document",
     "run_scores": "_document",
     "score_hits": "_hits",

@@ -103,7 +103,9 @@ def bound_average_precision(a: Alignment, k: int | None, unjudged: Unjudged, *, 
     return low, high
 
 
-@measure("AP", REL, JUDGED_ONLY, aliases=("map", "average_precision"), unjudged=Bound(bound_average_precision))
+@measure(
+    "AP", REL, JUDGED_ONLY, aliases=("map", "map_cut", "average_precision"), unjudged=Bound(bound_average_precision)
+)
 def average_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Average precision: precision at the rank of each relevant document, averaged; its mean is MAP.
 

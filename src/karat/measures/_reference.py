@@ -24,7 +24,8 @@ _INTRODUCTION = """\
 
 A measure is written `Name(parameter=value, ...)@k`. Case does not matter. Brackets and cut-off are left out where there
 is nothing to say. Every measure has one canonical name, which is its key in tables, JSON and frames: `mrr@10`,
-`recip_rank@10` and `RR(rel=1)@10` are all `RR@10`.
+`recip_rank@10` and `RR(rel=1)@10` are all `RR@10`. Names as other tools write them are known, too: `ndcg_cut_10`,
+`P.10`, `recall_1000`, `iprec_at_recall_0.10`, `ndcg_at_10`, `mrr@10-l2`, `rbp.95`.
 
 A cut-off `@k` is a rank from 1 up; for `IPrec` it is a recall level from 0 to 1. A parameter that has its default value
 is not part of the name. In a shell, put quotes around a measure that has brackets: `-m 'nDCG(gain=exp)@10'`.
@@ -34,6 +35,8 @@ A query for which a measure is undefined has no value. It is left out of the mea
 
 Documents that nobody judged count as not relevant; `--bounds` shows how far they could move each measure: see
 [Unjudged documents](score.md#unjudged-documents).
+
+You can write [a measure of your own](own-measures.md) and name it as `my_measures:Miss@5`.
 
 Repeated trials of one system give pass@k and pass^k of any measure: see [Trials](score.md#trials).
 """

@@ -139,11 +139,22 @@ def open_project(folder: str | Path, **scoring: Any) -> Project:
         raise InputError("no such file or folder", source=str(folder))
     config = read_config(Path(folder))
     # The system under test may change the current folder, and the files of the project stay where they are.
-    config = replace(config, folder=config.folder.resolve())
+    config = _load_own_measures(replace(config, folder=config.folder.resolve()))
     golden = sets.read(config.golden, config.golden_format, documents=config.documents)
     if config.golden.resolve() != config.folder and config.golden.is_dir():
         record_folder(config.golden)
     return Project(config=config, golden=golden).with_scoring(**scoring)
+
+
+def _load_own_measures(config: Config) -> Config:
+    """Import the modules that [eval] measures names, and return the configuration without them."""
+    measures = list(map(str, config.eval.measures))  # what is no text is reported where it is used
+    if not any(":" in measure for measure in measures):
+        return config
+    from karat.measures import load_measures
+
+    loaded = load_measures(measures, Path.cwd(), config.folder)
+    return replace(config, eval=replace(config.eval, measures=loaded))
 
 
 def evaluate(
