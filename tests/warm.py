@@ -26,14 +26,14 @@ from typing import NoReturn
 _CLIENT = """\
     #!{python} -IS
     import array, json, os, socket, sys
-    asked = socket.socket(socket.AF_UNIX)
-    asked.connect({address!r})
+    client = socket.socket(socket.AF_UNIX)
+    client.connect({address!r})
     request = {{"arguments": [{module!r}, *sys.argv[1:]], "folder": os.getcwd(), "environment": dict(os.environ)}}
     streams = array.array("i", [0, 1, 2])
-    asked.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
-    asked.sendall(json.dumps(request).encode())
-    asked.shutdown(socket.SHUT_WR)
-    sys.exit(int(asked.recv(16)))
+    client.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+    client.sendall(json.dumps(request).encode())
+    client.shutdown(socket.SHUT_WR)
+    sys.exit(int(client.recv(16)))
 """
 
 

@@ -78,8 +78,8 @@ def reply(body: dict[str, Any]) -> dict[str, Any]:
         arguments = json.dumps(fill(function["parameters"], function["parameters"]))
         call = {"id": "1", "type": "function", "function": {"name": function["name"], "arguments": arguments}}
         return {"role": "assistant", "content": None, "tool_calls": [call]}
-    asked = body.get("response_format", {}).get("json_schema")
-    schema = asked["schema"] if asked else find_schema(body["messages"])
+    form = body.get("response_format", {}).get("json_schema")
+    schema = form["schema"] if form else find_schema(body["messages"])
     return {"role": "assistant", "content": json.dumps(fill(schema, schema))}
 
 

@@ -96,8 +96,8 @@ class Karat:
         self._log = online.open(folder / "karat.db", system="bench")
 
     def log(self, text: str, session: str) -> None:
-        with self._log.query(text, session=session, intent="fix", mode="deep", tool="search") as asked:
-            asked.results(HITS, channels=CHANNELS, stages=STAGES, weights=WEIGHTS)
+        with self._log.query(text, session=session, intent="fix", mode="deep", tool="search") as query:
+            query.results(HITS, channels=CHANNELS, stages=STAGES, weights=WEIGHTS)
 
     def close(self) -> None:
         self._log.close()

@@ -59,8 +59,8 @@ def _search(hotel: golden.GoldenSet, qrels: Mapping[str, object]) -> dict[str, d
     """
     ids = [document.id for document in hotel.documents]
     index = Lexical().build([f"{document.title} {document.text}" for document in hotel.documents])
-    asked = [query for query in hotel.queries if query.id in qrels]
-    found = {query.id: {ids[i]: float(score) for i, score in index.search(query.text, 2 * DEPTH)} for query in asked}
+    queries = [query for query in hotel.queries if query.id in qrels]
+    found = {query.id: {ids[i]: float(score) for i, score in index.search(query.text, 2 * DEPTH)} for query in queries}
     return {query: hits for query, hits in found.items() if hits}
 
 
@@ -74,13 +74,13 @@ def _draw(found: Run, qrels: Mapping[str, Mapping[str, int]], world: str, noise:
 
     In the world ``worse`` the second run has lost the first relevant document of every fifth query.
     """
-    asked = sorted(rng.choice(sorted(found), QUERIES, replace=False).tolist())
-    before, after = ({query: _shake(found[query], noise, rng) for query in asked} for _ in range(2))
+    names = sorted(rng.choice(sorted(found), QUERIES, replace=False).tolist())
+    before, after = ({query: _shake(found[query], noise, rng) for query in names} for _ in range(2))
     if world == "worse":
-        for query in asked[::5]:
+        for query in names[::5]:
             first = next((name for name in after[query] if qrels[query].get(name)), None)
             after[query] = {name: score for name, score in after[query].items() if name != first}
-    judged = {query: qrels[query] for query in asked}
+    judged = {query: qrels[query] for query in names}
     scores = [karat.score(judged, run, MEASURES) for run in (before, after)]
     values = {m: [table.values[:, j].tolist() for table in scores] for j, m in enumerate(MEASURES)}
     return {"queries": list(scores[0].queries), "qrels": judged, "values": values, "runs": [before, after]}

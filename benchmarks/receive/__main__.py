@@ -57,12 +57,12 @@ def make_children() -> bytes:
     for span in (2, 3, 4):
         kind = "RERANKER" if span == 4 else "RETRIEVER"
         prefix = "reranker.output_documents" if span == 4 else "retrieval.documents"
-        asked: dict[str, str | float] = {"openinference.span.kind": kind, "input.value": f"question {NUMBER}"}
+        attributes: dict[str, str | float] = {"openinference.span.kind": kind, "input.value": f"question {NUMBER}"}
         for place in range(DOCUMENTS):
-            asked[f"{prefix}.{place}.document.id"] = f"document {span * place}"
-            asked[f"{prefix}.{place}.document.score"] = 1 / (place + 1)
-            asked[f"{prefix}.{place}.document.content"] = "A text of a document, as instrumentations send it. " * 6
-        parts.append(make_span(span, asked))
+            attributes[f"{prefix}.{place}.document.id"] = f"document {span * place}"
+            attributes[f"{prefix}.{place}.document.score"] = 1 / (place + 1)
+            attributes[f"{prefix}.{place}.document.content"] = "A text of a document, as instrumentations send it. " * 6
+        parts.append(make_span(span, attributes))
     answer = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.content": f"answer {NUMBER}"}
     return b"".join([*parts, make_span(5, {**answer})])
 

@@ -66,9 +66,9 @@ def make_log(folder: Path, rows: int, seed: int = 1) -> Path:
     """Write a log of so many rows, a third of them queries, about 300,000 queries a day."""
     rng = np.random.default_rng(seed)
     files, queries = list[str](), 0
-    for number, (asked, done) in enumerate(_make_frames(rng, rows // 3)):
-        queries += len(asked)
-        for name, frame in (("queries", asked), ("events", done)):
+    for number, (searches, done) in enumerate(_make_frames(rng, rows // 3)):
+        queries += len(searches)
+        for name, frame in (("queries", searches), ("events", done)):
             file = Path(name, f"date={_name_day(frame['time'][0])}", f"{number:06}.parquet")
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             frame.write_parquet(folder / file)
@@ -106,7 +106,7 @@ def _make_frames(rng: np.random.Generator, queries: int) -> Iterator[tuple[pl.Da
             pl.lit(None, pl.List(pl.Int64)).alias("span"), pl.lit("").alias("section"), pl.lit("").alias("chunk"),
         )  # fmt: skip
         lists = hits.group_by("query", maintain_order=True).agg(hit.alias("hits"))["hits"]
-        asked = pl.DataFrame({"id": "q" + ids, "time": time, "text": text, "session": session}).select(
+        searches = pl.DataFrame({"id": "q" + ids, "time": time, "text": text, "session": session}).select(
             "id", "time", pl.format("question {} of a guest", "text").alias("text"), "session",
             pl.lit("find").alias("intent"), lists, pl.lit(None, pl.String).alias("answer"),
             pl.lit([], pl.List(pl.String)).alias("citations"), pl.lit("").alias("error"),
@@ -127,4 +127,4 @@ def _make_frames(rng: np.random.Generator, queries: int) -> Iterator[tuple[pl.Da
                 "value": pl.Series([None] * (2 * n), dtype=pl.Float64),
             }
         ).with_columns(pl.format("d{}", "document").alias("document"), pl.format("s{}", "session").alias("home"))
-        yield asked, done
+        yield searches, done

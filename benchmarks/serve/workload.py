@@ -64,9 +64,9 @@ def write_traffic(folder: Path, sessions: int) -> None:
             time = START + 0.5 + max(0, number - SAME) * 80.0
             for wording, later in ((text, 0.0), (f"{text} please", 30.0)):
                 hits = [f"d{(number * STEP + rank) % 1000:06}" for rank in range(HITS if rng.random() > 0.1 else 0)]
-                asked = log.record(wording, hits, session=session, time=time + later, latency=20 + 80 * rng.random())
+                query = log.record(wording, hits, session=session, time=time + later, latency=20 + 80 * rng.random())
                 if hits and rng.random() < 0.6:
-                    log.feedback("read_after_search", session, hits[0], query=asked, rank=1, time=time + later + 5)
+                    log.feedback("read_after_search", session, hits[0], query=query, rank=1, time=time + later + 5)
     online.ingest(folder / "karat.db")
 
 

@@ -9,5 +9,5 @@ class Search:
         self.words = {document.id: set(document.text.lower().split()) for document in documents}
 
     def retrieve(self, query, k):
-        asked = set(query.lower().split())
-        return sorted(self.words, key=lambda name: -len(asked & self.words[name]))[:k]
+        terms = set(query.lower().split())
+        return sorted(self.words, key=lambda name: -len(terms & self.words[name]))[:k]

@@ -21,8 +21,8 @@ def read_hotel():
     project = open_project("examples/hotel")
     system, grades = project.system(), project.golden.qrels()
     system.ingest(project.golden.documents)
-    asked = {query.text: grades.get(query.id, {}) for query in project.golden.queries}
-    return system, asked | {wording: grades[need] for need, wordings in NEEDS.items() for wording in wordings}
+    by_text = {query.text: grades.get(query.id, {}) for query in project.golden.queries}
+    return system, by_text | {wording: grades[need] for need, wordings in NEEDS.items() for wording in wordings}
 
 
 @cache
@@ -59,9 +59,9 @@ class Reranker:
 
     def retrieve(self, query, k):
         """Return the hits of the hotel's search with the best documents first."""
-        system, asked = read_hotel()
+        system, by_text = read_hotel()
         answer = system.retrieve(query, k)
-        grades = asked.get(query, {})
+        grades = by_text.get(query, {})
         hits = sorted(answer.hits, key=lambda hit: -grades.get(hit.document, 0))
         return replace(answer, hits=tuple(replace(hit, score=1 / rank) for rank, hit in enumerate(hits, 1)))
 

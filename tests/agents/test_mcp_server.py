@@ -250,9 +250,9 @@ def test_calls_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert results["gate"].structured_content == results["gate again"].structured_content
     labels = [results[name].structured_content["run"]["title"] for name in ("first", "second")]
     assert labels == ["first", "second"]
-    asked = (tmp_path / "log").read_text().split()
-    assert len(set(asked)) == 2
-    assert asked == sorted(asked, key=asked.index)  # all of one, then all of the other
+    names = (tmp_path / "log").read_text().split()
+    assert len(set(names)) == 2
+    assert names == sorted(names, key=names.index)  # all of one, then all of the other
 
 
 @pytest.mark.slow
@@ -300,8 +300,10 @@ def test_an_agent_works_over_pipes(tmp_path: Path) -> None:
         task = (await client.call_tool("next_pair", {})).structured_content
         pair = {"query": task["query"], "document": task["document"], "grade": 0, "reason": "it is about another"}
         judged = await client.call_tool("propose_judgment", pair)
-        asked = await client.call_tool("propose_query", {"text": "Which?", "document": "d01", "reason": "asked often"})
-        proposals = [result.structured_content["proposal"] for result in (judged, asked)]
+        addition = await client.call_tool(
+            "propose_query", {"text": "Which?", "document": "d01", "reason": "asked often"}
+        )
+        proposals = [result.structured_content["proposal"] for result in (judged, addition)]
         assert (proposals, judged.structured_content["by"]) == (["0001", "0002"], "agent acoding agent")
         assert (tmp_path / "set/judgments.jsonl").read_bytes() == gold
 

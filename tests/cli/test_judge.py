@@ -312,11 +312,11 @@ def test_a_run_that_is_killed_goes_on_and_repeats_no_call(
         assert last.returncode == 0, last.stderr
         report = json.loads(last.stdout)
         # Two votes are two calls with the same body. At each kill, up to four were on their way without a reply.
-        asked = Counter(map(_identify, server.requests))
-        assert len(asked) == 2 * 125
-        assert 500 <= sum(asked.values()) <= 500 + 2 * 4
+        counts = Counter(map(_identify, server.requests))
+        assert len(counts) == 2 * 125
+        assert 500 <= sum(counts.values()) <= 500 + 2 * 4
         # A busy server may note what a killed process has sent only now.
-        assert killed + report["spending"]["calls"] <= sum(asked.values()) <= killed + report["spending"]["calls"] + 4
+        assert killed + report["spending"]["calls"] <= sum(counts.values()) <= killed + report["spending"]["calls"] + 4
         again = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=600)
         assert json.loads(again.stdout)["measures"] == report["measures"]
     assert [row["mean"] for row in report["measures"]] == [1.0, 1.0]

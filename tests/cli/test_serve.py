@@ -53,8 +53,8 @@ def test_a_server_for_other_machines_says_which_name_it_lacks(tmp_path: Path) ->
             assert process.stdout is not None
             start = json.loads(process.stdout.readline())
             host, port = start["address"].removeprefix("http://").rstrip("/").split(":")
-            for asked, expected in ((f"localhost:{port}", 200), (f"{name}:{port}", code)):
-                headers = {"authorization": f"Bearer {token}", "host": asked}
+            for header, expected in ((f"localhost:{port}", 200), (f"{name}:{port}", code)):
+                headers = {"authorization": f"Bearer {token}", "host": header}
                 connection = HTTPConnection("127.0.0.1", int(port), timeout=600)
                 connection.request("GET", "/index.json", headers=headers)
                 assert connection.getresponse().status == expected

@@ -235,8 +235,8 @@ def test_parameters_of_the_command_line_are_those_of_the_run(
     monkeypatch.setattr(sys, "path", [*sys.path])
     run = CliRunner().invoke
     assert run(cli, ["eval", str(project), "--parameter", "best=sauna"]).exit_code == 0
-    asked = run(cli, ["explain", str(project), "--parameter", "best=sauna", "--json"])
-    assert json.loads(asked.stdout)["method"] == "counterfactual", asked.output
+    outcome = run(cli, ["explain", str(project), "--parameter", "best=sauna", "--json"])
+    assert json.loads(outcome.stdout)["method"] == "counterfactual", outcome.output
     other = json.loads(run(cli, ["explain", str(project), "--json"]).stdout)
     assert other["method"] == "trace"
     assert "--parameter" in other["note"]
@@ -247,7 +247,7 @@ class Memory:
     """A retriever that needs the context, and finds a memory only after it was stored."""
 
     def __init__(self, broken: bool = False) -> None:
-        self.broken, self.names, self.asked = broken, [], []
+        self.broken, self.names, self.sessions = broken, [], []
 
     def ingest(self, documents: Sequence[Document]) -> None:
         self.names = [document.id for document in documents]
@@ -259,7 +259,7 @@ class Memory:
         self.names += [document.id for document in documents]
 
     def retrieve(self, query: str, k: int, context: Context) -> list[str]:
-        self.asked.append(context.session)
+        self.sessions.append(context.session)
         if self.broken:
             raise RuntimeError("no room left")
         return self.names[:k]
@@ -276,7 +276,7 @@ def test_turns_of_a_session_are_not_asked_again_and_a_failure_is_no_cause(broken
     prepare_system(system, golden, Settings())
     diagnosis = diagnose(golden, run, system=system)
     assert "wifi" not in memory.names
-    assert set(memory.asked) == {""}
+    assert set(memory.sessions) == {""}
     assert "flips" not in {finding.cause for findings in diagnosis.causes.values() for finding in findings}
     assert {row.change: row.queries for row in diagnosis.what_if}.get("k x 10", 0) == (0 if broken else 1)
     assert bool(diagnosis.lab.failed) == broken

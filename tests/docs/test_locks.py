@@ -64,10 +64,10 @@ def test_every_locked_requirement_has_a_version_and_hashes(name: str) -> None:
 @pytest.mark.parametrize("name", EXTRAS)
 def test_the_lock_has_all_that_the_project_asks_for(name: str) -> None:
     """On Linux and macOS, with Python 3.11 to 3.13, each requirement is locked to a version in its range."""
-    asked = [r for r in list_asked(EXTRAS[name]) if r.name not in LEFT_OUT.get(name, ())]
+    requirements = [r for r in list_asked(EXTRAS[name]) if r.name not in LEFT_OUT.get(name, ())]
     for machine in MACHINES:
         locked = read_versions(name, machine)
-        wrong = [str(r) for r in asked if not r.specifier.contains(locked.get(canonicalize_name(r.name), ""))]
+        wrong = [str(r) for r in requirements if not r.specifier.contains(locked.get(canonicalize_name(r.name), ""))]
         assert wrong == [], f"run ./scripts/lock; {machine}"
 
 
@@ -101,18 +101,18 @@ def test_users_get_the_versions_that_the_tests_ran_with() -> None:
 def test_what_builds_karat_is_locked() -> None:
     """action.yml builds karat without an environment of its own, so that hatchling must be there as asked."""
     for line in PROJECT["build-system"]["requires"]:
-        asked = Requirement(line)
-        assert asked.specifier.contains(read_versions("build", {"extra": ""})[asked.name])
+        requirement = Requirement(line)
+        assert requirement.specifier.contains(read_versions("build", {"extra": ""})[requirement.name])
 
 
 def test_only_torch_has_no_hash() -> None:
     """requirements/torch.in says why; all else that it asks for is locked."""
     lines = (LOCKS / "torch.in").read_text(encoding="utf-8").splitlines()
-    asked = [Requirement(line) for line in lines if not line.startswith("#")]
+    requirements = [Requirement(line) for line in lines if not line.startswith("#")]
     locked = read_versions("torch", {"extra": ""})
-    assert {r.name for r in asked} - set(locked) == {"torch"}
-    assert all(r.specifier.contains(locked[r.name]) for r in asked if r.name != "torch")
-    assert {str(r.specifier)[:10] for r in asked if r.name == "torch"} == {"==2.13.0+c", "==2.13.0"}
+    assert {r.name for r in requirements} - set(locked) == {"torch"}
+    assert all(r.specifier.contains(locked[r.name]) for r in requirements if r.name != "torch")
+    assert {str(r.specifier)[:10] for r in requirements if r.name == "torch"} == {"==2.13.0+c", "==2.13.0"}
 
 
 def test_every_lock_is_written_by_the_script() -> None:

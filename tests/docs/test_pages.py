@@ -91,11 +91,11 @@ def test_search_finds_a_page_and_asks_nobody_else(site: Path, browser: Browser) 
         home = f"http://127.0.0.1:{server.server_port}"
         page = browser.new_page(viewport={"width": 1280, "height": 844})
         page.set_default_timeout(600_000)
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
         page.goto(f"{home}/index.html")
         page.locator("input[data-md-component=search-query]").press_sequentially("westfall")  # it listens to keys
         page.locator(".md-search-result__item a[href*=westfall-young]").first.wait_for(state="attached")
-        assert [url for url in asked if not url.startswith(home)] == []
+        assert [url for url in requests if not url.startswith(home)] == []
         page.close()
         server.shutdown()

@@ -153,14 +153,14 @@ def test_documents_are_ingested_and_readiness_is_asked_for():
 
     class Slow:
         taken = ()
-        asked = 0
+        checks = 0
 
         def ingest(self, documents):
             self.taken = documents
 
         def ready(self):
-            self.asked += 1
-            return self.asked > 2
+            self.checks += 1
+            return self.checks > 2
 
         def retrieve(self, query, k):
             return [query[0]]
@@ -168,7 +168,7 @@ def test_documents_are_ingested_and_readiness_is_asked_for():
     slow = Slow()
     make_run(SET, slow)
     assert [d.id for d in slow.taken] == ["a", "b", "c"]
-    assert slow.asked == 3
+    assert slow.checks == 3
     slow.ready = lambda: False
     with pytest.raises(SystemFailed, match=r"is not ready after 0\.3 s"):
         make_run(SET, slow, Settings(ready_timeout=0.3))

@@ -26,13 +26,13 @@ MEASURES = ("R@5", "P@5", "nDCG@5", "RR@5", "AP", "Success@3", "TrueEmpty", "Jud
 
 def scored(k: int, measures: tuple[str, ...], size: int | None = None, **settings: object) -> Evaluation:
     """Score lists of different lengths; one question fails, and one returns nothing."""
-    asked = {"k": k, "repeat": 1, "paraphrases": False, "sample": None, "seed": 0, **settings}
+    options = {"k": k, "repeat": 1, "paraphrases": False, "sample": None, "seed": 0, **settings}
     traces = []
     for i, query in enumerate(GOLDEN.queries):
         length = {1: 0, 2: 3}.get(i, size or k)
         hits = tuple(Hit(f"d{(7 * n + i) % 30:02}", float(-n)) for n in range(length))
         traces.append(Trace(query=query.id, text=query.text, hits=() if i == 4 else hits, error="down" * (i == 4)))
-    run = Run(provenance=Provenance(name="mine", golden=identify(GOLDEN), settings=asked), traces=tuple(traces))
+    run = Run(provenance=Provenance(name="mine", golden=identify(GOLDEN), settings=options), traces=tuple(traces))
     return score_run(GOLDEN, run, measures)
 
 

@@ -53,9 +53,9 @@ def test_a_table_of_hits_is_scored_as_objects_are(seed: int) -> None:
     table = to_table(objects)
     assert find_table_rows([trace.listed for trace in table]) is not None
     assert describe_order(table) == describe_order(objects)
-    asked = {query.id for query in golden.queries}
+    names = {query.id for query in golden.queries}
     runs = [
-        Run(provenance=Provenance(name="mine"), traces=tuple(trace for trace in traces if trace.query in asked))
+        Run(provenance=Provenance(name="mine"), traces=tuple(trace for trace in traces if trace.query in names))
         for traces in (table, objects)
     ]
     one, other = (score_run(golden, run, ["nDCG@3", "AP", "DupRate@3", "NumRet"]) for run in runs)

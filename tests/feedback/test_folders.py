@@ -152,8 +152,8 @@ def test_clicks_by_hand(logs: list[tuple[Path, Path]]) -> None:
     lists = [own for session in sessions for own in group_queries(session.queries).items()]
     shown = Counter(
         (text, name)
-        for text, asked in lists
-        for name in dict.fromkeys(next((a for a in asked if a.read), asked[-1]).query.documents)
+        for text, searches in lists
+        for name in dict.fromkeys(next((a for a in searches if a.read), searches[-1]).query.documents)
     )
     assert {(row["query"], row["document"]): row["shown"] for row in frame.iter_rows(named=True)} == dict(shown)
     assert frame.filter(pl.col("shown") < 5)["value"].null_count() == len(frame.filter(pl.col("shown") < 5)) > 0

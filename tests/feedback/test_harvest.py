@@ -249,10 +249,10 @@ def test_grades_and_the_golden_set_are_recorded_in_the_store(tmp_path: Path) -> 
     assert b": 1 grade; 0 queries are in the set" in done.stderr
 
 
-def reword(name: str, *asked: tuple[str, tuple[str, ...]], again: bool = False) -> Session:
+def reword(name: str, *wordings: tuple[str, tuple[str, ...]], again: bool = False) -> Session:
     """Return a session that asks some texts, and uses documents after each; ``again`` if each asks the one before."""
     queries = []
-    for place, (text, used) in enumerate(asked):
+    for place, (text, used) in enumerate(wordings):
         query = ask(f"{name}{place}", 86400.0 + place, text, *"abcdef", session=name)
         repeats = f"{name}{place - 1}" if again and place else ""
         queries.append(AskedQuery(query=query, read=dict.fromkeys(used, 1), repeats=repeats))

@@ -20,9 +20,9 @@ from karat.feedback import (
 from karat.online import READ_AFTER_SEARCH, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL
 
 
-def visit(name: str, text: str = "wifi", documents: str = "abc", **asked: object) -> Session:
+def visit(name: str, text: str = "wifi", documents: str = "abc", **uses: object) -> Session:
     """Return a session with one query that returned some documents."""
-    return Session(id=name, queries=(AskedQuery(query=ask(name, 0, text, *documents, session=name), **asked),))  # type: ignore[arg-type]
+    return Session(id=name, queries=(AskedQuery(query=ask(name, 0, text, *documents, session=name), **uses),))  # type: ignore[arg-type]
 
 
 def test_validation_counts_more_than_citations_and_those_more_than_reading() -> None:

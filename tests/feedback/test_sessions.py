@@ -108,7 +108,7 @@ def test_events_name_their_query_or_belong_to_the_latest_that_showed_the_documen
         for name, time, document, query in sorted(reads, key=lambda r: r[1])
     ]
     [session], odd = rebuild(queries, events)
-    assert [dict(asked.read) for asked in session.queries] == [{"x": 1}, {"y": 1}, {"z": 1}]
+    assert [dict(search.read) for search in session.queries] == [{"x": 1}, {"y": 1}, {"z": 1}]
     assert [event.id for event in session.unmatched] == ["e5"]
     assert odd == {"not_shown": 1}
 
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_records_is_counted() -> None:
         "duplicates": 2, "backwards": 1, "without_session": 1, "before_any_query": 1, "not_shown": 1,
         "unknown_query": 1,
     }  # fmt: skip
-    assert [[asked.query.id for asked in session.queries] for session in sessions] == [["q2", "q1"], ["q3"]]
+    assert [[search.query.id for search in session.queries] for session in sessions] == [["q2", "q1"], ["q3"]]
     assert dict(sessions[1].queries[0].read) == {"spa": 1}
 
 
@@ -148,7 +148,7 @@ def test_sessions_end_when_nothing_comes_for_long() -> None:
 
     sessions = rebuild_sessions(watch(), [], idle=2500)
     first = next(sessions)
-    assert ([asked.query.id for asked in first.queries], seen[-1]) == (["q1", "q3"], "q6")
+    assert ([search.query.id for search in first.queries], seen[-1]) == (["q1", "q3"], "q6")
     assert [len(session.queries) for session in sessions] == [6]
     late = tell("e", 9000, READ_AFTER_SEARCH, "wifi", session="s1")
     found, odd = rebuild(queries, [late], idle=2500)
@@ -188,8 +188,8 @@ def test_asking_again_is_one_of_the_five_before() -> None:
     """Whoever has asked five other things meanwhile has moved on."""
     for others, again in ((4, True), (5, False)):
         between = [ask(f"o{number}", 1 + number, f"subject{number}", "a") for number in range(others)]
-        asked = [ask("q1", 0, "wifi password", "a"), *between, ask("q2", 9, "wifi password", "a")]
-        [session], _ = rebuild(asked, [])
+        queries = [ask("q1", 0, "wifi password", "a"), *between, ask("q2", 9, "wifi password", "a")]
+        [session], _ = rebuild(queries, [])
         assert session.queries[0].repeated is again
 
 
@@ -200,8 +200,8 @@ def test_events_that_say_it_are_believed() -> None:
         tell("e4", 4, VALIDATE_USEFUL, "b"), tell("e5", 5, VALIDATE_NOT_USEFUL, "b"),
     ]  # fmt: skip
     [session], odd = rebuild([ask("q1", 0, "wifi", "a", "b", "c")], events)
-    [asked] = session.queries
-    assert (asked.repeated, asked.passed, asked.reused, asked.useful, asked.not_useful) == (
+    [search] = session.queries
+    assert (search.repeated, search.passed, search.reused, search.useful, search.not_useful) == (
         True,
         ("a",),
         ("b",),
@@ -242,7 +242,7 @@ def test_an_event_without_a_document_is_about_the_latest_query(
     """What speaks against a query is never lost; what says nothing is counted, and no query counts as used for it."""
     queries = [ask("q1", 0, "wifi", "a", "b"), ask("q2", 100, "pool", "c", "d"), ask("q3", 200, "sauna", "e")]
     [session], oddities = rebuild(queries, [tell("e", 150, kind, **fields)])
-    assert [asked.outcome for asked in session.queries] == ["unknown", outcome, "unknown"]
+    assert [search.outcome for search in session.queries] == ["unknown", outcome, "unknown"]
     assert oddities == ({odd: 1} if odd else {})
 
 
@@ -251,12 +251,12 @@ def test_what_is_said_of_all_that_was_found_grades_no_document() -> None:
     queries = [ask("q1", 0, "wifi", "a", "b")]
     useful, useless = (tell("v1", 1, VALIDATE_USEFUL, query="q1"), tell("v2", 2, VALIDATE_NOT_USEFUL, query="q1"))
     [session], _ = rebuild(queries, [useful, useless])
-    [asked] = session.queries
-    assert (asked.verdict, asked.outcome, asked.useful, asked.not_useful) == (False, "not useful", (), ())
+    [search] = session.queries
+    assert (search.verdict, search.outcome, search.useful, search.not_useful) == (False, "not useful", (), ())
     assert judge_behaviour([session]) == []
     [session], _ = rebuild(queries, [useless, tell("v3", 3, VALIDATE_USEFUL, rank=2)])
-    [asked] = session.queries
-    assert (asked.outcome, asked.useful, asked.passed) == ("used", ("b",), ("a",))
+    [search] = session.queries
+    assert (search.outcome, search.useful, search.passed) == ("used", ("b",), ("a",))
     [session], _ = rebuild(queries, [tell("r", 1, READ_AFTER_SEARCH, rank=2)])
     assert dict(session.queries[0].read) == {"b": 2}
 
@@ -285,9 +285,9 @@ documents = st.sampled_from("abcd")
     st.lists(st.tuples(st.integers(0, 30), st.lists(documents, unique=True, max_size=3)), max_size=8),
     st.lists(st.tuples(st.integers(0, 30), documents), max_size=8),
 )
-def test_reads_go_where_brute_force_puts_them(asked: list[tuple[int, list[str]]], read: list[tuple[int, str]]) -> None:
+def test_reads_go_where_brute_force_puts_them(lists: list[tuple[int, list[str]]], read: list[tuple[int, str]]) -> None:
     """Every read looks through all queries for the latest that showed its document, and was not asked later."""
-    queries = [ask(f"q{i:02}", 100.0 * time, f"text {i}", *shown) for i, (time, shown) in enumerate(sorted(asked))]
+    queries = [ask(f"q{i:02}", 100.0 * time, f"text {i}", *shown) for i, (time, shown) in enumerate(sorted(lists))]
     events = [tell(f"e{i}", 100.0 * time, READ_AFTER_SEARCH, name) for i, (time, name) in enumerate(sorted(read))]
     sessions, _ = rebuild(queries, events)
     found = {(a.query.id, name) for session in sessions for a in session.queries for name in a.read}

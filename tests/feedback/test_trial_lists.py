@@ -35,10 +35,10 @@ def test_interleaved_lists_from_the_log(tmp_path: Path) -> None:
         for number in range(20):
             shown = interleave(rankings, session=f"s{number}", query="wifi")
             with log.session(f"s{number}"):
-                asked = log.query("wifi")
-                log_interleaved(asked, "rerank", shown, rankings, {"control": 10.0, "treatment": 12.0})
-                asked.finish(time=START + number, latency=14.0)
-                log.feedback("read_after_search", document="a", query=asked.id, time=START + number + 1)
+                query = log.query("wifi")
+                log_interleaved(query, "rerank", shown, rankings, {"control": 10.0, "treatment": 12.0})
+                query.finish(time=START + number, latency=14.0)
+                log.feedback("read_after_search", document="a", query=query.id, time=START + number + 1)
     collect_trial(path, "rerank", golden=GOLDEN, now=START + 3 * IDLE)
     seen = count(path)
     wins = [interleave(rankings, session=f"s{number}", query="wifi").credit(["a"]) for number in range(20)]

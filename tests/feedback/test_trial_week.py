@@ -195,8 +195,8 @@ def check_trial(week: Path, feature: str) -> None:
 
     said = {condition.name: condition.detail for condition in seen.conditions}
     assert said["log"] == f"0 of {len(sessions)} sessions went on after they were measured"
-    asked = [query for own in sessions for query in own["latencies"]]
-    control, treatment = ([query[arm] for query in asked if arm in query] for arm in ("control", "treatment"))
+    latencies = [query for own in sessions for query in own["latencies"]]
+    control, treatment = ([query[arm] for query in latencies if arm in query] for arm in ("control", "treatment"))
     if min(len(control), len(treatment)) < 100:
         assert said["latency"] == "fewer than 100 latencies of each variant"
     else:

@@ -14,13 +14,13 @@ WORDS = st.lists(st.sampled_from("abcd"), max_size=12)
 
 
 @given(WORDS, WORDS)
-def test_the_longest_run_that_ends_at_each_word_is_that_of_trying_all(text: list[str], asked: list[str]) -> None:
+def test_the_longest_run_that_ends_at_each_word_is_that_of_trying_all(text: list[str], words: list[str]) -> None:
     """Whatever repeats in text and query, each length is that of the longest run found by looking at every run."""
     runs = {tuple(text[i:j]) for i in range(len(text) + 1) for j in range(i, len(text) + 1)}
     lengths = [
-        max(n for n in range(end + 1) if tuple(asked[end - n : end]) in runs) for end in range(1, len(asked) + 1)
+        max(n for n in range(end + 1) if tuple(words[end - n : end]) in runs) for end in range(1, len(words) + 1)
     ]
-    assert list(Sequences(text).longest(asked)) == lengths
+    assert list(Sequences(text).longest(words)) == lengths
 
 
 def test_a_text_has_at_most_two_states_for_each_word() -> None:

@@ -38,8 +38,8 @@ class Request:
     @property
     def kind(self) -> str:
         """The name of the schema that the reply has to have."""
-        asked = self.body.get("response_format", {}).get("json_schema")
-        return str(asked["name"]) if asked else ""
+        schema = self.body.get("response_format", {}).get("json_schema")
+        return str(schema["name"]) if schema else ""
 
     @property
     def message(self) -> str:

@@ -335,10 +335,10 @@ def test_a_server_that_is_down_or_none_ends_the_run() -> None:
 
 def test_nobody_is_asked_after_an_error_that_ends_the_run() -> None:
     """Not even by the thread that met it, which may have the next item before anybody cancels that."""
-    asked, went_on = [], threading.Event()
+    queries, went_on = [], threading.Event()
 
     def fail(_: Bench, item: Item) -> Any:
-        asked.append(item.query)
+        queries.append(item.query)
         if item.query == "q1":
             raise NotAService("the key is refused")
         if item.query == "q2":
@@ -351,4 +351,4 @@ def test_nobody_is_asked_after_an_error_that_ends_the_run() -> None:
     judge = replace(JUDGES["refusal"], function=fail)
     with pytest.raises(NotAService):
         judge_items(Bench(), make_items(4), [judge], concurrency=1, progress=look_away)
-    assert asked == ["q0", "q1"]
+    assert queries == ["q0", "q1"]

@@ -216,8 +216,8 @@ def test_how_far_overlap_agrees_with_people_on_the_hotel() -> None:
 
 def share_words(question: str, text: str) -> float:
     """Return the share of the question's words that a text has."""
-    asked = set(content(question) or words(question))
-    return len(asked & read_content(text)) / len(asked) if asked else 0.0
+    terms = set(content(question) or words(question))
+    return len(terms & read_content(text)) / len(terms) if terms else 0.0
 
 
 @lru_cache(maxsize=256)

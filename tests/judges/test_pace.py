@@ -47,10 +47,10 @@ def test_a_rate_limit_spaces_requests(clock: Clock) -> None:
     assert clock.now == 108.0
 
 
-@pytest.mark.parametrize(("asked", "slept"), [("7", 7.0), ("100000", 60.0)])
-def test_a_server_says_when_to_come_back(clock: Clock, asked: str, slept: float) -> None:
+@pytest.mark.parametrize(("pause", "slept"), [("7", 7.0), ("100000", 60.0)])
+def test_a_server_says_when_to_come_back(clock: Clock, pause: str, slept: float) -> None:
     """Retry-After is kept, up to a minute; then the reply counts as if nothing had been."""
-    busy = Failure(429, b'{"error": "slow down"}', {"Retry-After": asked})
+    busy = Failure(429, b'{"error": "slow down"}', {"Retry-After": pause})
     with serve(lambda request: busy if request.number == 1 else obey(request)) as server:
         (opinion,) = judge(make_bench(server), "faithfulness", concurrency=1)
         assert len(server.requests) == 3

@@ -205,7 +205,7 @@ def test_undo_is_a_new_line_and_the_label_before_counts_again(tmp_path):
     assert not desk.book.votes(("q1", "d2"))
     assert undo_label(desk, "ana") is None
     assert len(list_lines(people(desk))) == 5
-    assert open_desk(tmp_path / "p").open_queue("first").given.sum() == 0
+    assert open_desk(tmp_path / "p").open_queue("first").labels.sum() == 0
 
 
 def test_a_pair_that_was_undone_is_asked_again(tmp_path):

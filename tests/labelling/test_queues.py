@@ -31,7 +31,7 @@ from karat.schema.labelling import QueueHead, QueueRow
 from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, make_golden, make_project, say
 
 
-def asked(desk, who, queue="first", most=100):
+def list_pairs(desk, who, queue="first", most=100):
     """The pairs that a person is asked, in order; all of them are skipped."""
     pairs = []
     while len(pairs) < most and (task := next_task(desk, queue, who)) is not None:
@@ -47,13 +47,13 @@ def test_a_pool_asks_what_nobody_judged_and_tells_neither_system_nor_rank(tmp_pa
     assert (task.left, task.grades[0], task.why, task.others) == (40, "not relevant", "a system returned it", ())
     assert "a.txt" not in to_json(task)
     assert {"rank", "score", "system", "run", "runs"}.isdisjoint(json.loads(to_json(task)))
-    assert "d0" not in {document for _, document in asked(desk, "ana")}
+    assert "d0" not in {document for _, document in list_pairs(desk, "ana")}
 
 
 def test_everybody_has_an_order_of_their_own_which_is_always_the_same(tmp_path):
     """The documents of a query come together, and their order has nothing to do with that of the runs."""
-    orders = {who: asked(make_desk(tmp_path / f"{who}{i}"), who) for i in range(2) for who in ("ana", "bo")}
-    again = asked(make_desk(tmp_path / "again"), "ana")
+    orders = {who: list_pairs(make_desk(tmp_path / f"{who}{i}"), who) for i in range(2) for who in ("ana", "bo")}
+    again = list_pairs(make_desk(tmp_path / "again"), "ana")
     assert orders["ana"] == again != orders["bo"]
     assert sorted(orders["ana"]) == sorted(orders["bo"])
     queries = [query for query, _ in again]
@@ -198,7 +198,7 @@ def test_the_least_certain_come_first(tmp_path):
     sources = tuple(str(tmp_path / f"{name}.jsonl") for name in "xy")
     _, notes = make_queue(desk, QueuePlan(name="unsure", kind="uncertain", sources=sources))
     assert notes == ("1 pair has grades of people, left out",)
-    assert [document for _, document in asked(desk, "ana", "unsure")] == ["d1", "d3", "d2", "d5", "d4"]
+    assert [document for _, document in list_pairs(desk, "ana", "unsure")] == ["d1", "d3", "d2", "d5", "d4"]
 
 
 def test_passages_are_shown_where_they_stand(tmp_path):
@@ -229,7 +229,7 @@ def test_disputes_are_for_the_adjudicator_widest_first_without_names(tmp_path):
     assert [(own.grade, own.note) for own in task.others] == [(0, "d2 0"), (3, "d2 3")]
     assert "ana" not in to_json(task)
     assert measure_queue(desk, "disputes").pairs == 3
-    pairs = asked(desk, "cy", "disputes")
+    pairs = list_pairs(desk, "cy", "disputes")
     assert pairs == [("q1", "d2"), ("q1", "d1"), ("q1", "d4")]
     say(desk, "cy", "q1", "d2", 2, queue="disputes")
     status = measure_queue(desk, "disputes")
@@ -365,7 +365,7 @@ def test_in_a_large_queue_nothing_is_looked_at_twice():
     order = queue.order("ana").tolist()
     assert sorted(order) == list(range(100_000))
     state.next_pair("ana")
-    state.given[order[:90_000]] = 1
+    state.labels[order[:90_000]] = 1
     assert state.next_pair("ana") == queue.pair(order[90_000])
     assert state._readers["ana"].cursor > 86_000
     assert state.count_left("ana") == 10_000

@@ -203,7 +203,7 @@ def test_versions_that_are_out_of_date_or_contradict_each_other() -> None:
 
 
 @each(
-    ("asked", "expected"),
+    ("time", "expected"),
     [
         ("2026-11-17T09:00:00Z", 1.0),  # 24 hours
         ("2026-11-19T09:00:00+00:00", "no relevant document was new, or times are unknown"),  # 72 hours
@@ -212,11 +212,11 @@ def test_versions_that_are_out_of_date_or_contradict_each_other() -> None:
         ("soon", "no relevant document was new, or times are unknown"),
     ],
 )
-def test_a_relevant_document_that_was_new(asked: str, expected: float | str) -> None:
+def test_a_relevant_document_that_was_new(time: str, expected: float | str) -> None:
     """Age counts from when the question was asked."""
     document = Document(id="news", metadata={"created_at": "2026-11-16T09:00:00"})
     golden = GoldenSet(documents=(document,), queries=(Query(id="q", text="?"),), judgments=judge("q", news=2))
-    trace = Trace(query="q", text="?", hits=(Hit("x", 1.0), Hit("news", 0.5)), context=Context(time=asked))
+    trace = Trace(query="q", text="?", hits=(Hit("x", 1.0), Hit("news", 0.5)), context=Context(time=time))
     assert value(trace, "NewFound@2", golden) == expected
     if expected == 1.0:
         assert value(trace, "NewFound@1", golden) == 0.0

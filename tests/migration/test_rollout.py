@@ -99,8 +99,8 @@ def test_the_same_id_in_another_document_is_another_block() -> None:
     for document, same in (("d", 1), ("e", 0)):
         for former in ((), ("b1",)):
             new = Cited(id="b1", document=document, former=former)
-            asked = ShadowedQuery(query="q", control=(Cited(id="b1", document="d"),), treatment=(new,))
-            assert judge_rollout(table, [asked]).identical == same
+            query = ShadowedQuery(query="q", control=(Cited(id="b1", document="d"),), treatment=(new,))
+            assert judge_rollout(table, [query]).identical == same
 
 
 def test_records_with_former_ids(tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_shadow_runs_of_a_store(tmp_path: Path) -> None:
 
     queries = [Replayed(id=text, text=text) for text in ("bed", "lamp", "fails", "lists")]
     replay(queries, answer({"bed": "b3"}), answer({"bed": "n3", "lamp": "n4"}), feature="index-v2", store=store)
-    asked = read_shadowed(store)
-    report = judge_rollout(TABLE, asked, targets=Targets(least=1))
+    pairs = read_shadowed(store)
+    report = judge_rollout(TABLE, pairs, targets=Targets(least=1))
     assert {row.query: (row.lost, row.added) for row in report.mismatches if not row.reason} == {
         "lamp": (("b3",), ("n4",))
     }

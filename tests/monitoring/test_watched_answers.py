@@ -17,9 +17,9 @@ from monitoring.logs import DAY, find, make_query, write
 CONFIG = OnlineConfig(samples=10, least=2)
 
 
-def ask(path: Path, *asked: tuple[str, dict[str, Any]]) -> WatchReport:
+def ask(path: Path, *questions: tuple[str, dict[str, Any]]) -> WatchReport:
     """Write queries, fill up the window with others, and look."""
-    queries = [make_query(str(i), DAY + i, text, **fields) for i, (text, fields) in enumerate(asked)]
+    queries = [make_query(str(i), DAY + i, text, **fields) for i, (text, fields) in enumerate(questions)]
     others = [make_query(f"x{i}", DAY + 100 + i, f"other {i}") for i in range(10)]
     write(path, [*queries, *others])
     return watch(path, make_project(), config=CONFIG, now=DAY + 400)

@@ -83,9 +83,9 @@ def test_all_that_look_at_a_log_see_the_same(path: Path, monkeypatch: pytest.Mon
     queries = [query for own, _ in made for query in own]
     put(path, monkeypatch, queries, [event for _, own in made for event in own])
     with open_store(path) as store:
-        asked = [own for session in read_sessions(online.LogReader(store)) for own in session.queries]
-    again = {own.query.id for own in asked if own.repeated}
-    assert len(again) > sum(bool(own.repeats) for own in asked) > 0, "events say what words do not"
+        searches = [own for session in read_sessions(online.LogReader(store)) for own in session.queries]
+    again = {own.query.id for own in searches if own.repeated}
+    assert len(again) > sum(bool(own.repeats) for own in searches) > 0, "events say what words do not"
 
     report = report_log(path)
     online.export_log(path, path.parent / "out", format="parquet")

@@ -94,11 +94,11 @@ def test_a_parquet_file_that_karat_did_not_write_is_refused(tmp_path: Path) -> N
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(queries, min_size=1, max_size=3), st.lists(events, min_size=1, max_size=3))
-def test_records_survive_parquet(asked: list[LoggedQuery], done: list[LoggedEvent]) -> None:
+def test_records_survive_parquet(searches: list[LoggedQuery], done: list[LoggedEvent]) -> None:
     """Every field comes back as it was."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.parquet")
-        write_rows(path, ((record, "home") for record in asked))
-        assert list(read_rows(path, "query")) == asked
+        write_rows(path, ((record, "home") for record in searches))
+        assert list(read_rows(path, "query")) == searches
         write_rows(path, ((record, "home") for record in done))
         assert list(read_rows(path, "event")) == done

@@ -113,15 +113,15 @@ def test_a_host_asks_for_memory_before_it_needs_it(tmp_path: Path) -> None:
     """At half of what is prepared, once; then four times as much is, so that a busy host asks seldom."""
     journal = Journal(tmp_path, sync=1000)
     journal._thread = threading.current_thread()  # nothing happens in the background
-    asked: list[int] = []
+    sizes: list[int] = []
     for _ in range(2000):
         assert journal.append(bytes([1]) * 1000)
         if journal._segment is not None and journal._wake.is_set():
             journal._wake.clear()
             journal.prepare()
-            asked.append(journal._segment.end)
+            sizes.append(journal._segment.end)
     journal.close()
-    steps = [after - before for before, after in pairwise(asked)]
+    steps = [after - before for before, after in pairwise(sizes)]
     assert steps == pytest.approx([1 << 17, 1 << 19], abs=3 * 4096)
 
 

@@ -43,8 +43,8 @@ def test_a_query_with_all_that_can_be_said(tmp_path: Path) -> None:
     log = online.open(path, keep_ids=True, system="v1")
     with log.query(
         "wifi?", session="s", user="u", intent="fix", mode="deep", tool="search", trace="t", page=2
-    ) as asked:
-        asked.results(
+    ) as search:
+        search.results(
             [Hit("wifi:chunk:3", 0.8, span=Span(1, 5), section="2", channels={}), ("pool", 0.5)],
             channels={"dense": ["wifi:chunk:3"], "bm25": [("pool", 3.0)]},
             stages={"dense": 1.5},
@@ -52,14 +52,14 @@ def test_a_query_with_all_that_can_be_said(tmp_path: Path) -> None:
             quality=0.25,
             count=40,
         )
-        asked.answer("Free.", [Hit("wifi:chunk:3", 0.8), "pool"])
-        asked.note(more=[1, None])
+        search.answer("Free.", [Hit("wifi:chunk:3", 0.8), "pool"])
+        search.note(more=[1, None])
     log.close()
     ((query,), _) = read(path)
     assert query.latency is not None
     assert query.latency >= 0
     assert query == LoggedQuery(
-        asked.id,
+        search.id,
         query.time,
         "wifi?",
         "s",
@@ -113,8 +113,8 @@ def test_feedback(tmp_path: Path) -> None:
 def test_what_hits_may_be(tmp_path: Path, hits: Any, expected: list[tuple[str, float | None]] | None) -> None:
     """Lists of many kinds are understood; an iterator is left to the host, and then nothing is known."""
     log = online.open(tmp_path / "karat.db")
-    with log.query("q") as asked:
-        asked.results(hits)
+    with log.query("q") as search:
+        search.results(hits)
     log.close()
     ((query,), _) = read(tmp_path / "karat.db")
     if expected is None:
@@ -139,10 +139,10 @@ def test_hostile_values_never_reach_the_host(tmp_path: Path) -> None:
     log.feedback(None, document=3, rank="x", value="y")  # type: ignore[arg-type]
     log.record("evil", session=Evil())
     log.record("evil", evil=Evil())
-    with log.query("q") as asked:
-        asked.results(Evil())
-        asked.answer(Evil(), Evil())  # type: ignore[arg-type]
-        asked.fail(Evil())
+    with log.query("q") as search:
+        search.results(Evil())
+        search.answer(Evil(), Evil())  # type: ignore[arg-type]
+        search.fail(Evil())
     assert log.dropped == {"encode": 5}
     log.close()
     done = ingest(path)

@@ -37,8 +37,8 @@ def test_searches_are_logged_with_their_session(tmp_path: Path) -> None:
         text = scope["query_string"].decode()
         if "boom" in text:
             raise ValueError("boom")
-        if asked := scope.get("karat.query"):
-            asked.results(["a", "b"])
+        if search := scope.get("karat.query"):
+            search.results(["a", "b"])
         else:
             log.feedback("read_after_search", document="a")
         await send({"type": "http.response.start", "status": 503 if "busy" in text else 200})

@@ -34,8 +34,8 @@ def read_queries(path: Path) -> list[LoggedQuery]:
 
 
 def log_plain(log: online.Log) -> None:
-    with log.query("how do I reset the wifi", session="s1", intent="fix", mode="deep", tool="search") as asked:
-        asked.results(HITS, channels=CHANNELS, stages={"bm25": 1.5}, weights={"bm25": 0.4})
+    with log.query("how do I reset the wifi", session="s1", intent="fix", mode="deep", tool="search") as search:
+        search.results(HITS, channels=CHANNELS, stages={"bm25": 1.5}, weights={"bm25": 0.4})
 
 
 def test_a_plain_query_takes_few_calls(tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_a_plain_query_takes_few_calls(tmp_path: Path) -> None:
 def test_what_came_back_may_be_told_twice(tmp_path: Path, first: str) -> None:
     """Channels of an earlier call stay, and a long id in them is hashed though the hits of the later one are short."""
     path = tmp_path / "karat.db"
-    with online.open(path) as log, log.query("q") as asked:
-        asked.results(["a"], channels={"dense": [LONG if first == "long" else "a"]})
-        asked.results(["b", ("c", 0.5)])
+    with online.open(path) as log, log.query("q") as search:
+        search.results(["a"], channels={"dense": [LONG if first == "long" else "a"]})
+        search.results(["b", ("c", 0.5)])
     (query,) = read_queries(path)
     assert query.documents == ("b", "c")
     (known,) = query.channels["dense"]
@@ -94,8 +94,8 @@ def test_the_host_may_change_its_lists(tmp_path: Path) -> None:
     """What is written is what came back when the host said so."""
     path = tmp_path / "karat.db"
     hits, channels, stages = ["a", "b"], {"dense": ["a"]}, {"dense": 1.0}
-    with online.open(path) as log, log.query("q") as asked:
-        asked.results(hits, channels=channels, stages=stages)
+    with online.open(path) as log, log.query("q") as search:
+        search.results(hits, channels=channels, stages=stages)
         hits.append("c")
         channels["dense"].append("c")
         channels["bm25"] = stages["bm25"] = ["c"]  # type: ignore[assignment]
@@ -194,5 +194,5 @@ def test_an_id_has_the_time_and_a_number(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_query_does_not_show_what_was_asked(tmp_path: Path) -> None:
     """The host may print it, or log it."""
     with online.open(tmp_path / "karat.db") as log:
-        asked = log.query("ann@example.org", session="ann")
-    assert repr(asked) == f"Asked({asked.id!r})"
+        search = log.query("ann@example.org", session="ann")
+    assert repr(search) == f"Asked({search.id!r})"

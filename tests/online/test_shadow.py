@@ -92,10 +92,10 @@ class Service(BaseHTTPRequestHandler):
     """Answers every query with documents named after it, in the order that its path says."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        names = (find if self.path == "/old" else find_backwards)(asked["query"], asked["k"])
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        names = (find if self.path == "/old" else find_backwards)(request["query"], request["k"])
         body = json.dumps({"hits": [{"id": name, "score": 1.0} for name in names]}).encode()
-        self.send_response(500 if asked["query"] == "broken" and self.path == "/new" else 200)
+        self.send_response(500 if request["query"] == "broken" and self.path == "/new" else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -140,12 +140,12 @@ def test_a_treatment_has_the_context_of_its_call(path: Path, log: Log) -> None:
 
 def test_what_the_control_raises_is_raised(path: Path, log: Log) -> None:
     """The same exception; the treatment is not asked, and the call is counted."""
-    asked = []
+    queries = []
 
     def fail(query: str) -> list[str]:
         raise LookupError("no index of a@example.org")
 
-    shadow = Shadow(fail, asked.append, log=log, feature="f", percent=100)
+    shadow = Shadow(fail, queries.append, log=log, feature="f", percent=100)
     with pytest.raises(LookupError, match="no index"):
         shadow("wifi")
     (run,) = read(path)
@@ -154,7 +154,7 @@ def test_what_the_control_raises_is_raised(path: Path, log: Log) -> None:
         "not compared",
         "LookupError: no index of [e-mail]",
     )
-    assert asked == []
+    assert queries == []
 
 
 def test_an_iterator_of_the_control_is_not_read(path: Path, log: Log) -> None:

@@ -183,10 +183,10 @@ def test_the_breaker_leaves_a_broken_treatment_alone(path: Path, log: Log) -> No
 
 def test_what_waited_when_the_breaker_opened_is_not_asked(path: Path, log: Log) -> None:
     """A queue full of calls does not go to a treatment that is down."""
-    gate, asked = threading.Event(), []
+    gate, queries = threading.Event(), []
 
     def fail(query: str, k: int) -> list[str]:
-        asked.append(query)
+        queries.append(query)
         gate.wait()
         raise ConnectionError
 
@@ -196,7 +196,7 @@ def test_what_waited_when_the_breaker_opened_is_not_asked(path: Path, log: Log) 
         shadow(f"q{number}", 2)
     gate.set()
     assert shadow.drain()
-    assert asked == ["q0"]
+    assert queries == ["q0"]
     assert [run.status for run in read(path)] == ["failed"] + ["breaker open"] * 9
 
 

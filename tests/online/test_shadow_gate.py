@@ -156,15 +156,15 @@ def test_no_mirrored_question_is_told(folder: Path, path: Path, log: Log) -> Non
 def test_answers_to_one_wording_are_its_repeats(folder: Path) -> None:
     """In their order, up to five; case and spaces do not matter, and a question without judgments is left out."""
     golden = open_project(folder).golden
-    asked = [GivenAnswer(text=f" {QUESTIONS['router'][1].upper()}  ", answer=str(number)) for number in range(8)]
-    live = make_live_run(golden, [GivenAnswer(text="?"), *asked], "live")
+    answers = [GivenAnswer(text=f" {QUESTIONS['router'][1].upper()}  ", answer=str(number)) for number in range(8)]
+    live = make_live_run(golden, [GivenAnswer(text="?"), *answers], "live")
     assert live is not None
     assert [(trace.paraphrase, trace.repeat, trace.answer) for trace in live.run.traces] == [
         (1, number, str(number)) for number in range(MOST_REPEATS)
     ]
-    assert (live.asked, [query.id for query in live.golden.queries]) == (8, ["router"])
+    assert (live.total, [query.id for query in live.golden.queries]) == (8, ["router"])
     bare = GoldenSet(queries=golden.queries)
-    assert make_live_run(bare, asked, "live") is None
+    assert make_live_run(bare, answers, "live") is None
 
 
 def test_wordings_are_those_of_a_set(folder: Path, path: Path) -> None:

@@ -46,10 +46,10 @@ def test_logged_queries_are_asked_both_systems(path: Path, log: Log) -> None:
 @pytest.mark.slow
 def test_a_replay_that_was_stopped_goes_on(path: Path) -> None:
     """Nothing is asked twice; another k or another system is another replay."""
-    asked: list[str] = []
+    texts: list[str] = []
 
     def control(query: str, k: int) -> list[str]:
-        asked.append(query)
+        texts.append(query)
         return find(query, k)
 
     def stop(done: int, total: int) -> None:
@@ -59,10 +59,10 @@ def test_a_replay_that_was_stopped_goes_on(path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         replay(QUERIES, control, find, feature="f", store=path, progress=stop)
-    assert len(asked) == 4
+    assert len(texts) == 4
     done = replay(QUERIES, control, find, feature="f", store=path)
-    assert (done.before, done.asked, len(asked)) == (4, 2, 6)
-    assert sorted(run.text for run in read(path)) == sorted(asked)
+    assert (done.before, done.asked, len(texts)) == (4, 2, 6)
+    assert sorted(run.text for run in read(path)) == sorted(texts)
     assert replay(QUERIES, control, find, feature="f", store=path).asked == 0
     assert replay(QUERIES, control, find, feature="f", store=path, k=5).asked == 6
     assert replay(QUERIES, control, find_backwards, feature="f", store=path).asked == 6

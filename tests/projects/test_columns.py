@@ -101,6 +101,6 @@ def test_a_run_in_another_order_keeps_its_own_queries(tmp_path: Path) -> None:
     before.write_text("\n".join([head, *reversed(lines), end, ""]))
     golden = open_project(tmp_path).golden
     run = read_any_run(before, golden)
-    asked = [(trace.query, trace.text) for trace in run.traces]
-    assert asked == [(query.id, query.text) for query in reversed(golden.queries)]
+    questions = [(trace.query, trace.text) for trace in run.traces]
+    assert questions == [(query.id, query.text) for query in reversed(golden.queries)]
     assert all(trace.query is golden.query_by_id[trace.query].id for trace in run.traces)

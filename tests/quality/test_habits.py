@@ -12,8 +12,10 @@ import pytest
 from each import each
 
 ROOT = Path(__file__).resolve().parents[2]
-VAGUE = {"found", "given", "made", "one", "told"}
+VAGUE = {"asked", "found", "given", "made", "one", "told"}
 """Names of variables, parameters and functions that do not say what they hold or do."""
+DOCUMENTED = {"decide_asked", "log_interleaved"}
+"""Functions with a parameter ``asked`` in the reference: callers may give it by its name."""
 FIRST_WORDS = {"Give", "Gives", "Say", "Says", "Tell", "Tells"}
 FUNCTION = 60
 """The most lines of a function, without its docstring."""
@@ -21,10 +23,14 @@ FUNCTION = 60
 
 def list_complaints(tree: ast.AST) -> Iterator[str]:
     """Yield the vague names, the docstrings that do not say what is returned, and the long functions of a file."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in DOCUMENTED)
+    documented = {argument for function in functions for argument in function.args.args if argument.arg == "asked"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
             yield f"line {node.lineno}: the name {node.id}"
-        if isinstance(node, ast.arg) and node.arg in VAGUE:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in VAGUE:
+            yield f"line {node.lineno}: the attribute {node.attr}"
+        if isinstance(node, ast.arg) and node.arg in VAGUE and node not in documented:
             yield f"line {node.lineno}: the parameter {node.arg}"
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
@@ -60,6 +66,10 @@ def test_names_and_docstrings_say_what_they_hold() -> None:
         "found = 1",
         "[one for one in x]",
         "def f(told): pass",
+        "asked = 1",
+        "self.asked = 1",
+        "def f(asked): pass",
+        "lambda asked: 1",
         'def f():\n    """Give it."""',
         "def f():" + "\n    x" * 61,
     ],

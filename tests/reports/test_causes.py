@@ -84,8 +84,8 @@ def test_new_old_and_unknown_failures_add_up() -> None:
     )
     project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
 
-    def answer(refused: str, asked: Sequence[str]) -> Run:
-        answers = run(q="a", **dict.fromkeys(asked, "a"))
+    def answer(refused: str, rest: Sequence[str]) -> Run:
+        answers = run(q="a", **dict.fromkeys(rest, "a"))
         traces = tuple(replace(trace, refused=trace.query in refused, answer="So.") for trace in answers.traces)
         return replace(answers, traces=traces)
 

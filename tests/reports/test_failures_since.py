@@ -32,7 +32,7 @@ def answer(
     failed: Collection[str] = (),
     lost: Collection[str] = (),
     refused: Collection[str] = (),
-    asked: Collection[str] = NAMES,
+    names: Collection[str] = NAMES,
 ) -> Run:
     """A run in which some questions fail, find something else, or are refused; all others find what they should."""
     traces = tuple(
@@ -44,7 +44,7 @@ def answer(
             refused=name in refused,
             answer="" if name in refused or not refused else "So.",
         )
-        for name in asked
+        for name in names
     )
     return Run(provenance=Provenance(name="mine"), traces=traces)
 
@@ -68,7 +68,7 @@ def render_both(result: GateResult) -> list[str]:
 @pytest.mark.parametrize("measures", [["R@5"], ["RR@10"], ["R@5", "RR@10"]])
 def test_what_failed_is_new_where_the_baseline_answered(tmp_path: Path, measures: list[str]) -> None:
     """q1 and q2 fail now and q3 is lost; q4 was lost before and is again; q5 failed and is fixed; q6 was not asked."""
-    before = answer(lost=["q4"], failed=["q5"], asked=NAMES[:5])
+    before = answer(lost=["q4"], failed=["q5"], names=NAMES[:5])
     result = decide(tmp_path, before, answer(failed=["q1", "q2", "q6"], lost=["q3", "q4"]), measures)
     line = "failures: 5 of 6 queries (3 new, 1 old, 1 unknown); new: q1, q2, q3; fixed: q5"
     assert render_both(result) == [line, line]

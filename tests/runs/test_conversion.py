@@ -102,8 +102,8 @@ def test_the_golden_set_tells_questions_and_documents(tmp_path: Path) -> None:
     golden = GoldenSet(name="hotel", queries=(Query(id="q1", text="Is there wifi?", paraphrases=("Wifi?",)),))
     report = convert_run(tmp_path / "spans.jsonl", tmp_path / "run.jsonl", golden=golden, k=10)
     run = read_run_file(tmp_path / "run.jsonl")
-    asked = [(trace.query, trace.paraphrase) for trace in run.traces]
-    assert asked == [("q1", 1), ("q1", 0)], "the set asks it as it stands, too"
+    questions = [(trace.query, trace.paraphrase) for trace in run.traces]
+    assert questions == [("q1", 1), ("q1", 0)], "the set asks it as it stands, too"
     assert (run.provenance.settings["k"], run.provenance.golden["name"]) == (10, "hotel")
     assert [note for note in report.notes if "not in golden set" in note]
     report = convert_run(tmp_path / "spans.jsonl", tmp_path / "all.jsonl")

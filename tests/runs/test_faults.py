@@ -77,13 +77,13 @@ def test_some_queries_break(call: Call, module: Module, kept: Kept) -> None:
 def test_fail_fast_keeps_what_was_answered(call: Call, module: Module, kept: Kept) -> None:
     """Exit code 3 at the first failure, nothing that looks finished; without the option it goes on from there."""
     name = module(
-        "asked = []\n" + failing("raise RuntimeError('down')").replace("    if", "    asked.append(query)\n    if")
+        "queries = []\n" + failing("raise RuntimeError('down')").replace("    if", "    queries.append(query)\n    if")
     )
     out, err = call("--system", f"{name}:find", "--fail-fast", code=3)
     assert "query 'qb': RuntimeError: down" in err
     assert out == ""
     assert [file.name.endswith(".jsonl.part") for file in kept()] == [True]
-    questions = import_module(name).asked
+    questions = import_module(name).queries
     questions.clear()
     call("--system", f"{name}:find")
     assert questions == ["a?", "b?", "c?", "d?", "e?", "f?"]  # the first is the warm-up

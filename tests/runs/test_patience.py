@@ -24,10 +24,10 @@ class Broken:
     """Fails at some questions, and counts what it was asked."""
 
     def __init__(self, failing: range, word: Callable[[int], str] = alike) -> None:
-        self.failing, self.word, self.asked = failing, word, 0
+        self.failing, self.word, self.calls = failing, word, 0
 
     def retrieve(self, query: str, k: int) -> list[str]:
-        self.asked += 1
+        self.calls += 1
         number = int(query.split()[1])
         if number in self.failing:
             raise OSError(self.word(number))
@@ -40,7 +40,7 @@ def test_a_service_that_fails_alike_from_the_start_is_asked_five_queries(tmp_pat
     message = "the first 5 questions failed in the same way, and the other 4 were not asked: OSError: request 0 got 502"
     with pytest.raises(SystemFailed, match=message):
         make_run(GOLDEN, system, Settings(warm_up=0), output=tmp_path / "run.jsonl")
-    assert system.asked == 5
+    assert system.calls == 5
     assert not (tmp_path / "run.jsonl").exists()
 
 

@@ -136,8 +136,8 @@ def make_traffic(folder: Path, *, texts: Sequence[str] = ("wifi password", "late
         for number, text in enumerate(texts):
             session = f"{name}{number}"
             start = time() - 600 + number
-            asked = log.record(text, ["wifi", "pool"], session=session, time=start, latency=40.0 + number, intent="ask")
-            log.feedback("read_after_search", session, "pool", query=asked, rank=2, time=start + 5)
+            query = log.record(text, ["wifi", "pool"], session=session, time=start, latency=40.0 + number, intent="ask")
+            log.feedback("read_after_search", session, "pool", query=query, rank=2, time=start + 5)
             log.record(text, [], session=f"{name}{number} again", time=start + 60, latency=30.0)
     online.ingest(store)
     return store

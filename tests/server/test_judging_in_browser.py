@@ -70,10 +70,10 @@ def watch(page: Page, origin: str) -> list[str]:
 
 def press(page: Page, who: str) -> bool:
     """Let a person answer the pair that is shown, without waiting; return whether there is one."""
-    asked = page.evaluate(ASKED)
-    if asked is None:
+    pair = page.evaluate(ASKED)
+    if pair is None:
         return False
-    page.keyboard.press(str(SAYS[who](asked[0], asked[1])))
+    page.keyboard.press(str(SAYS[who](pair[0], pair[1])))
     return True
 
 
@@ -228,7 +228,7 @@ def test_notes_and_chosen_words_stay_with_their_pair(project: Path, browser: Bro
         page.evaluate("() => getSelection().selectAllChildren(document.getElementById('text'))")
         page.wait_for_selector("#chosen:not([hidden])")
         end = page.input_value("#judge [name=end]")
-        asked = page.evaluate(ASKED)
+        pair = page.evaluate(ASKED)
         page.reload()
         assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
         assert page.locator("#chosen").is_visible()
@@ -239,7 +239,7 @@ def test_notes_and_chosen_words_stay_with_their_pair(project: Path, browser: Bro
         key = page.evaluate(ASKED)[2]
         page.keyboard.press("u")
         page.wait_for_function(NEXT, arg=key)
-        assert page.evaluate(ASKED)[:2] == asked[:2]
+        assert page.evaluate(ASKED)[:2] == pair[:2]
         assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
         page.close()
     assert faults == []
@@ -257,7 +257,7 @@ def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, bro
         page.fill("#token", token)
         page.keyboard.press("Enter")
         page.wait_for_selector("#judge")
-        asked = page.evaluate(ASKED)
+        pair = page.evaluate(ASKED)
         context.clear_cookies()
         page.keyboard.press("2")
         link = page.locator("#told a")
@@ -270,7 +270,7 @@ def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, bro
         other.wait_for_selector("#judge")
         page.bring_to_front()
         page.keyboard.press("2")
-        page.wait_for_function(NEXT, arg=asked[2])
+        page.wait_for_function(NEXT, arg=pair[2])
         context.close()
     (saved,) = (json.loads(line) for line in (project / "labels/people/Ana.jsonl").read_text().splitlines()[1:])
-    assert [saved["query"], saved["document"], saved["key"]] == asked
+    assert [saved["query"], saved["document"], saved["key"]] == pair

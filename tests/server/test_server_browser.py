@@ -128,7 +128,7 @@ def _open(
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
     if not is_live:
-        page.on("request", lambda request, asked=set(): _note_twice(request.url, asked, said))
+        page.on("request", lambda request, urls=set(): _note_twice(request.url, urls, said))
     page.on(
         "request",
         lambda request: None if request.url.startswith((address, "data:", "blob:")) else said.append(request.url),
@@ -137,10 +137,10 @@ def _open(
     return page
 
 
-def _note_twice(url: str, asked: set[str], said: list[str]) -> None:
-    if url in asked:
+def _note_twice(url: str, urls: set[str], said: list[str]) -> None:
+    if url in urls:
         said.append(f"{url} is loaded twice")
-    asked.add(url)
+    urls.add(url)
 
 
 def _read(address: str, path: str) -> Any:
@@ -259,10 +259,10 @@ def test_a_live_page_keeps_what_people_do(browser: Browser, address: str) -> Non
     assert page.evaluate(chosen) != before
     before = page.evaluate(chosen)
     page.route("**/runs", _change_runs)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     page.evaluate("Promise.all([refresh(), refresh()])")
-    assert len(asked) == 2  # the second change came while the first answer was on its way
+    assert len(urls) == 2  # the second change came while the first answer was on its way
     assert page.locator("[data-row]").count() == 3
     assert page.locator("[data-row].lit[data-href='/runs/second'] a:focus").count() == 1
     assert page.evaluate(chosen) == before

@@ -13,7 +13,7 @@ from cli.gate_project import make_project, make_run, make_set
 from karat.core import Hit, Place, Provenance, Stage, Trace
 from karat.golden import identify
 from karat.index import Indexer, open_index
-from karat.pages import ComparisonAsked, NotReady, show_comparison
+from karat.pages import ComparisonRequest, NotReady, show_comparison
 from karat.pages._moving import name_movers
 from karat.projects import compare_runs
 from karat.runs import RunWriter
@@ -46,19 +46,19 @@ def test_a_comparison_is_that_of_the_command_line(client: TestClient, indexed: P
 def test_a_comparison_that_was_not_made_is_asked_for(tmp_path: Path) -> None:
     """The page names the job, and shows it once the indexer has done it; a changed run is compared anew."""
     folder = make_indexed_project(tmp_path)
-    asked = ComparisonAsked(a="old", b="new")
+    request = ComparisonRequest(a="old", b="new")
     with open_index(folder) as index, pytest.raises(NotReady) as missing:
-        show_comparison(index, asked)
+        show_comparison(index, request)
     assert missing.value.job == ("compare", "old", "new")
     indexer = Indexer(folder)
     indexer.compare("old", "new")
     with open_index(folder) as index:
-        assert show_comparison(index, asked).worse
+        assert show_comparison(index, request).worse
     path = folder / "runs" / "new.jsonl"
     path.write_text(path.read_text().replace('"score":3', '"score":4'))
     indexer.update()
     with open_index(folder) as index, pytest.raises(NotReady):
-        show_comparison(index, asked)
+        show_comparison(index, request)
 
 
 def test_two_rankings_stand_side_by_side(client: TestClient) -> None:
@@ -170,7 +170,7 @@ def test_the_list_of_what_moved_says_by_what(tmp_path: Path) -> None:
     indexer.update()
     indexer.compare("first", "second")
     with open_index(tmp_path) as index:
-        page = show_comparison(index, ComparisonAsked(a="first", b="second"))
+        page = show_comparison(index, ComparisonRequest(a="first", b="second"))
     assert [query.mover for query in page.queries] == ["lexical"] * 11
 
 

@@ -33,16 +33,16 @@ class _Asked(Struct, frozen=True, kw_only=True):
     word: str
 
 
-def _act(visit: Visit, asked: _Asked) -> Done:
-    assert asked.word
-    return Done(document=IndexState(waiting=len(asked.word), problem=visit.user.name), address="/runs")
+def _act(visit: Visit, request: _Asked) -> Done:
+    assert request.word
+    return Done(document=IndexState(waiting=len(request.word), problem=visit.user.name), address="/runs")
 
 
 def _action(role: Role) -> Action:
     return Action(
         name=f"say-{role}",
         address=f"/say/{role}",
-        asked=_Asked,
+        request=_Asked,
         act=_act,
         document="page-runs",
         about="Say.",
@@ -186,12 +186,12 @@ def test_who_signs_in_goes_on_where_they_were(guarded: TestClient, folder: Path)
     """On this server alone, also after a wrong token; an address of another one is that of the first page."""
     text = Tokens(folder).add("Grace", "annotator")
     html = {"accept": "text/html"}
-    asked = "/judge?queue=first&who="
-    link = guarded.get(asked, headers=html).headers["location"]
+    page = "/judge?queue=first&who="
+    link = guarded.get(page, headers=html).headers["location"]
     assert link == "/sign-in?next=%2Fjudge%3Fqueue%3Dfirst%26who%3D"
     shown = 'name="next" value="/judge?queue=first&amp;who="'
     assert shown in guarded.get(link).text
-    assert shown in guarded.post("/sign-in", data={"token": "wrong", "next": asked}, headers=html).text
+    assert shown in guarded.post("/sign-in", data={"token": "wrong", "next": page}, headers=html).text
     odd = (
         "//evil.example",
         "/\\evil.example",
@@ -201,7 +201,7 @@ def test_who_signs_in_goes_on_where_they_were(guarded: TestClient, folder: Path)
         "/x\r\ny: z",
         "/ä",
     )
-    for address, expected in ((asked, asked), *((address, "/") for address in odd)):
+    for address, expected in ((page, page), *((address, "/") for address in odd)):
         answer = guarded.post("/sign-in", data={"token": text, "next": address}, headers=ORIGIN)
         assert (answer.status_code, answer.headers["location"]) == (303, expected)
 

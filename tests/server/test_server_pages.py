@@ -37,17 +37,17 @@ ASKED = {
 def test_a_page_is_a_document_and_its_html(client: TestClient, name: str) -> None:
     """The JSON is as its published schema says, and the HTML answers at the same address."""
     page = next(page for page in PAGES if page.name == name)
-    asked = ASKED.get(name, "")
+    options = ASKED.get(name, "")
     if name == "session":
         path, _, at = find_sessions(client)[0].partition("?")
-        asked = f"?session={path.removeprefix('/sessions/')}&{at}"
-    answer = client.get(ADDRESSES[name] + ".json" + asked)
+        options = f"?session={path.removeprefix('/sessions/')}&{at}"
+    answer = client.get(ADDRESSES[name] + ".json" + options)
     assert answer.status_code == 200, answer.text
     Draft202012Validator(json_schema(page.document)).validate(answer.json())
-    html = client.get("/" if name == "overview" else ADDRESSES[name] + asked)
+    html = client.get("/" if name == "overview" else ADDRESSES[name] + options)
     assert (html.status_code, html.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<script>" not in html.text
-    rows = client.get(ADDRESSES[name] + ".csv" + asked)
+    rows = client.get(ADDRESSES[name] + ".csv" + options)
     assert rows.status_code == (200 if page.table else 404)
     assert len(rows.text.splitlines()) > (name != "agreement")  # of which nobody is asked here
     assert "style=" not in html.text

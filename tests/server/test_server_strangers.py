@@ -75,18 +75,18 @@ def test_a_revoked_token_ends_its_stream(
             await app(form.scope, form.incoming.get, form.outgoing.put)
             answer = dict((await form.outgoing.get())["headers"])
             headers = {"cookie": answer[b"set-cookie"].decode().partition(";")[0]}
-        asked = _Asked("/events", **headers)
-        task = asyncio.create_task(asked.ask(app))
+        stranger = _Asked("/events", **headers)
+        task = asyncio.create_task(stranger.ask(app))
         await asyncio.sleep(0)
-        while asked.outgoing.qsize() < 2 or not watcher.hub._listeners:
+        while stranger.outgoing.qsize() < 2 or not watcher.hub._listeners:
             await asyncio.sleep(0)
         watcher.hub.tell("good")
-        while asked.outgoing.qsize() < 3:
+        while stranger.outgoing.qsize() < 3:
             await asyncio.sleep(0)
         tokens.revoke(text.split("_")[1])
         watcher.hub.tell("secret")
         assert await asyncio.wait_for(task, 60) == 200
-        return [asked.outgoing.get_nowait()["body"] for _ in range(asked.outgoing.qsize())]
+        return [stranger.outgoing.get_nowait()["body"] for _ in range(stranger.outgoing.qsize())]
 
     assert asyncio.run(listen()) == [b"retry: 3000\n\n", b"event: change\ndata: good\n\n", b""]
 

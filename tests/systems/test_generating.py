@@ -126,10 +126,10 @@ def test_a_second_run_makes_no_call_and_keeps_the_time(server: ModelServer, tmp_
     """Replies are in the project; a run from the cache is not faster than the model was."""
     server.delay = 0.05
     first = ask(server, tmp_path)
-    asked = len(server.requests)
-    assert asked == 2
+    count = len(server.requests)
+    assert count == 2
     second = ask(server, tmp_path)
-    assert len(server.requests) == asked
+    assert len(server.requests) == count
     assert [trace.answer for trace in second.traces] == [trace.answer for trace in first.traces]
     assert all(trace.timings["answer"] >= 50 for trace in (*first.traces, *second.traces))
     assert all(trace.timings["total"] >= trace.timings["answer"] for trace in second.traces)

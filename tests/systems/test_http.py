@@ -25,7 +25,7 @@ GOLDEN = GoldenSet(queries=(Query(id="q1", text="pool?"), Query(id="q2", text="w
 class Server(ThreadingHTTPServer):
     """Answers with what is set, and remembers what it was asked."""
 
-    asked: list[dict]
+    bodies: list[dict]
     keys: list[str | None]
     answers: list[tuple[int, bytes]]
 
@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append(json.loads(body))
+        self.server.bodies.append(json.loads(body))
         self.server.keys.append(self.headers.get("Authorization"))
         status, data = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
         self.send_response(status)
@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     """A server on a port of its own."""
     service = Server(("127.0.0.1", 0), Handler)
-    service.asked, service.keys = [], []
+    service.bodies, service.keys = [], []
     service.answers = [(200, b'{"hits": [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.25}]}')]
     threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
     yield service
@@ -69,7 +69,7 @@ def test_a_question_goes_out_and_hits_come_back(server: Server, monkeypatch: pyt
     system = HttpSystem(url=url(server), body={"index": "docs"}, k_field="top_k", key_variable="SHOP_KEY")
     hits = read_hits(adapt(system).retrieve("wifi?", 2), 2)
     assert [(hit.id, hit.score) for hit in hits] == [("a", 0.5), ("b", 0.25)]
-    assert server.asked == [{"index": "docs", "query": "wifi?", "top_k": 2}]
+    assert server.bodies == [{"index": "docs", "query": "wifi?", "top_k": 2}]
     assert server.keys == ["Bearer s3cret"]
     assert "s3cret" not in repr(system) + json.dumps(system.describe())
     system.close()
@@ -89,7 +89,7 @@ def test_what_may_pass_is_tried_again(server: Server) -> None:
     """A server that is busy gets another try."""
     server.answers = [(503, b"busy"), (429, b"slow down"), (200, b'{"hits": []}')]
     assert HttpSystem(url=url(server), backoff=0.01).retrieve("q", 1) == []
-    assert len(server.asked) == 3
+    assert len(server.bodies) == 3
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_is_not_the_service_ends_the_run_at_the_first_question(
     with pytest.raises(SystemFailed, match=f"{message}.*check the address and the key of the service") as failure:
         make_run(GOLDEN, HttpSystem(url=url(server)), Settings(warm_up=warm_up, timeout=None))
     assert failure.value.exit_code == 3
-    assert len(server.asked) == 1
+    assert len(server.bodies) == 1
 
 
 def test_a_404_after_an_answer_fails_only_its_question(server: Server) -> None:
@@ -202,7 +202,7 @@ def test_a_wrong_path_is_a_configuration_mistake(server: Server, paths: dict, an
     with pytest.raises(UsageError, match=re.escape(message)) as mistake:
         make_run(GOLDEN, HttpSystem(url=url(server), **paths))
     assert mistake.value.exit_code == 2
-    assert len(server.asked) == 1
+    assert len(server.bodies) == 1
 
 
 def test_an_answer_without_hits_after_good_ones_fails_only_its_question(server: Server) -> None:
@@ -250,7 +250,7 @@ def test_a_tenant_goes_out_and_comes_back(server: Server) -> None:
     adapter = adapt(system, tenant="acme")
     (hit,) = read_hits(adapter.retrieve("pool?", 2), 2, "acme")
     assert hit.tenant == "acme"
-    assert server.asked[0]["company"] == "acme"
+    assert server.bodies[0]["company"] == "acme"
     with pytest.raises(SystemFailed, match="belongs to tenant 'acme', not to 'other'"):
         read_hits(adapter.retrieve("pool?", 2), 2, "other")
     with pytest.raises(UsageError, match="tenant_field"):

@@ -72,17 +72,17 @@ def test_bombs_are_refused(
     """Unpacked block by block, they are noticed at the limit; encodings upon encodings are not unpacked at all."""
     monkeypatch.setattr(_client, "_MOST_BYTES", LIMIT)
     monkeypatch.setattr(_body, "_BLOCK", LIMIT // 16)
-    asked = client(data, encoding)
+    service = client(data, encoding)
     tracemalloc.start()
     try:
         with pytest.raises(SystemFailed) as raised:
-            asked.post({})
+            service.post({})
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert message in str(raised.value)
     assert peak < 4 * LIMIT
-    asked.close()
+    service.close()
 
 
 @pytest.mark.parametrize("encoding", ["", "identity", "gzip", "GZIP", "x-gzip"])
@@ -90,6 +90,6 @@ def test_packed_answers_are_read(client: Callable[[bytes, str], Client], encodin
     """Packed or not, in many blocks or one, the answer is the same."""
     answer = {"hits": [{"id": f"d{i}", "score": i} for i in range(50_000)]}
     data = json.dumps(answer).encode()
-    asked = client(gzip.compress(data) if "gz" in encoding.lower() else data, encoding)
-    assert asked.post({}) == answer
-    asked.close()
+    service = client(gzip.compress(data) if "gz" in encoding.lower() else data, encoding)
+    assert service.post({}) == answer
+    service.close()

@@ -29,10 +29,10 @@ class Letters:
     name, size = "letters", 64
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.texts: list[str] = []
 
     def __call__(self, texts: Sequence[str], /) -> Any:
-        self.asked += texts
+        self.texts += texts
         rows = np.zeros((len(texts), self.size), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for group in letters(text):
@@ -116,11 +116,11 @@ def test_nothing_is_done_twice() -> None:
     """Whatever is turned off, a question is embedded once and each channel is searched once for it."""
     pipeline = make(mmr=True)
     inspector = Inspector(pipeline)
-    before = len(pipeline.letters.asked)
+    before = len(pipeline.letters.texts)
     for off in ((), *((part,) for part in inspector.parts)):
         inspector.inspect("pool", 3, off=off)
     assert inspector.parts == ("lexical", "dense", "mmr", "per_document")
-    assert (pipeline.letters.asked[before:], inspector.searches) == (["pool"], 2)
+    assert (pipeline.letters.texts[before:], inspector.searches) == (["pool"], 2)
 
 
 def test_other_chunks_share_the_embedder() -> None:
@@ -130,9 +130,9 @@ def test_other_chunks_share_the_embedder() -> None:
     inspector.inspect("pool", 3)
     whole = inspector.rebuild(DOCUMENTS, "whole", chunk="whole")
     assert len(whole.chunks) == len(DOCUMENTS) < len(inspector.chunks)
-    before = len(pipeline.letters.asked)
+    before = len(pipeline.letters.texts)
     whole.inspect("pool", 3)
-    assert len(pipeline.letters.asked) == before
+    assert len(pipeline.letters.texts) == before
     assert pipeline.stages.chunk != "whole"
 
 

@@ -116,8 +116,8 @@ def test_repeats_calls_that_fail_and_content(tmp_path: Path, sink: Sink) -> None
     assert failed == {("q1", 0, None), ("q2", 2, "Busy")}
     for call in calls:
         own = attributes(call)
-        asked = "pool" if own["query_id"] == "q1" else "network"
-        assert asked in json.loads(own["gen_ai.input.messages"])[1]["parts"][0]["content"]
+        word = "pool" if own["query_id"] == "q1" else "network"
+        assert word in json.loads(own["gen_ai.input.messages"])[1]["parts"][0]["content"]
         assert ("gen_ai.output.messages" in own) == (own["query_id"] == "q1")
 
 

@@ -116,9 +116,9 @@ def test_retrieval_spans_have_content_only_when_asked(sink: Sink) -> None:
     assert b"Is there wifi?" not in sent
     with collecting() as other:
         assert send(other, content=True) == ""
-    asked = attributes(next(span for span in other.spans if span.name == "retrieval hotel"))
-    assert asked["gen_ai.retrieval.query.text"] == "Is there wifi?"
-    assert json.loads(asked["gen_ai.retrieval.documents"]) == [{"id": "wifi", "score": 0.9}]
+    content = attributes(next(span for span in other.spans if span.name == "retrieval hotel"))
+    assert content["gen_ai.retrieval.query.text"] == "Is there wifi?"
+    assert json.loads(content["gen_ai.retrieval.documents"]) == [{"id": "wifi", "score": 0.9}]
 
 
 def test_log_records(sink: Sink) -> None:

@@ -87,10 +87,10 @@ def test_traces_of_mlflow(tmp_path: Path, run_tool: Callable[[str, str, list[str
     read = run_tool("mlflow", "write_mlflow.py", ["mlflow"])
     trace = check_file(tmp_path / "mlflow.jsonl", ["pool", "wifi"], ["mlflow", "openinference"])
     assert ([hit.score for hit in trace.hits], trace.context.session) == ([2.0, 1.0], "s1")
-    asked = {"query": "Is there wifi?"}
+    question = {"query": "Is there wifi?"}
     assert read[:2] == [
-        ["RETRIEVER", "retrieval", asked, ["17", "pool"], "OK"],
-        ["RETRIEVER", "dense", asked, ["17"], "OK"],
+        ["RETRIEVER", "retrieval", question, ["17", "pool"], "OK"],
+        ["RETRIEVER", "dense", question, ["17"], "OK"],
     ]
     assert [row[0] for row in read[:4]] == ["RETRIEVER", "RETRIEVER", "RERANKER", "RERANKER"]
     assert read[-1] == ["RETRIEVER", "retrieval", {"query": "When?"}, [], "ERROR"]

@@ -132,9 +132,9 @@ def diagnose(
     run, it is asked again with one thing changed; it has to have its documents already. Without it, the run is read.
     ``against`` is a run to compare with: of what that one found neither the question nor its judgments are to blame.
     """
-    asked = run.provenance.settings.get("k")
+    setting = run.provenance.settings.get("k")
     longest = max((len(trace.hits) for trace in run.traces), default=1)
-    k = asked if isinstance(asked, int) and asked > 0 else max(1, longest)
+    k = setting if isinstance(setting, int) and setting > 0 else max(1, longest)
     cases = make_cases(golden, run, cut=min(cut or k, k), unit=unit, before=against)
     lab = Lab(golden, cases, k=k, system=system)
     lab.run(queries)

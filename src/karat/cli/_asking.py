@@ -123,7 +123,7 @@ def ask(
     with Progress() as progress, redirect_stdout(sys.stderr):
         subject = project.system(system, say=say, progress=progress, **options)
         try:
-            asked = ask_project(
+            asked_run = ask_project(
                 project,
                 settings,
                 system=subject,
@@ -137,8 +137,8 @@ def ask(
             goes_on = "the same command goes on where this one was" if resume else "--resume goes on where this one was"
             say(f"interrupted; {goes_on}")
             raise
-    say(f"run saved as {shorten_path(asked.path)}")
-    return asked
+    say(f"run saved as {shorten_path(asked_run.path)}")
+    return asked_run
 
 
 def finish_sending(sending: Sending | None) -> None:

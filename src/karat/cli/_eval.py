@@ -113,8 +113,8 @@ def _ask_unscored(project: Project, folder: str, options: dict[str, Any]) -> Non
 
     deepest_cutoff(options["measures"] or project.config.eval.measures or ())
     saved = _ask(project, options)
-    asked, failed = len(saved.run.traces), sum(bool(trace.error) for trace in saved.run.traces)
-    said = f"{count_things(asked, 'query', 'queries')} asked, {failed:,} failed"
+    total, failed = len(saved.run.traces), sum(bool(trace.error) for trace in saved.run.traces)
+    said = f"{count_things(total, 'query', 'queries')} asked, {failed:,} failed"
     caveat = f"{said}; nothing is scored: the golden set has no judgment yet"
     if options["as_json"]:
         evaluation = score_run(project.golden, saved.run, ("Judged@10",), **project.scoring)
@@ -131,8 +131,8 @@ def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that say how to ask if nothing is asked."""
     from karat.core import UsageError
 
-    asked = [name for name in given_settings(options) if name != "k"]  # of another program's run, k can be said
-    names = [*asked, *(name for name in _OF_ASKING if options[name])]
+    settings = [name for name in given_settings(options) if name != "k"]  # of another program's run, k can be said
+    names = [*settings, *(name for name in _OF_ASKING if options[name])]
     if options["run_file"] and names:
         flags = ", ".join(f"--{name.replace('_', '-').removesuffix('s')}" for name in names)
         raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")

@@ -87,13 +87,13 @@ def command(
 
 def _text(report: HarvestReport, output: str | None) -> str:
     unsure = f"{count_things(report.unsure, 'pair')} {'is' if report.unsure == 1 else 'are'} unsure"
-    asked = count_things(report.asked, "query", "queries") + " in the log"
+    queries = count_things(report.asked, "query", "queries") + " in the log"
     people = report.for_people
     diverse = "most diverse query" if people == 1 else f"{people:,} most diverse queries"
     where = escaped(output) if output else "nothing written (name --output)"
     lines = [
         f"{where}: {count_things(report.chosen, 'query', 'queries')}, {report.failures:,} of them failures",
-        f"{asked}, {report.distinct:,} different, {report.known:,} in the set already"
+        f"{queries}, {report.distinct:,} different, {report.known:,} in the set already"
         + (f", {report.rare:,} of too few sessions" if report.rare else ""),
         f"behaviour proposes {count_things(report.proposals, 'grade')}; {unsure}",
         f"to judge: {count_things(report.pairs, 'pair')} of the {diverse}",

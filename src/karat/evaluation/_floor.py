@@ -46,17 +46,17 @@ def find_floor(evaluation: Evaluation, golden: GoldenSet) -> LexicalFloor:
     words = {trace.query: hits for trace in traces if (hits := _find_words(trace)) is not None}
     if not words:
         return LexicalFloor(queries=0, measures=(), note=_describe_absence(traces))
-    asked = {trace.query: trace for trace in traces if trace.query in words or trace.error}
+    by_query = {trace.query: trace for trace in traces if trace.query in words or trace.error}
     names = [name for name in evaluation.means if _is_comparable(name)]
     ids = evaluation.provenance.settings.get("ids", "chunk")
-    floors = [replace(trace, hits=words.get(query, ()), stages=()) for query, trace in asked.items()]
+    floors = [replace(trace, hits=words.get(query, ()), stages=()) for query, trace in by_query.items()]
     floor = _means(read_returned(golden, floors, ids), names, golden, evaluation)
-    if evaluation.variants or len(asked) < len(evaluation.queries):
-        full = _means(asked.values(), names, golden, evaluation)
+    if evaluation.variants or len(by_query) < len(evaluation.queries):
+        full = _means(by_query.values(), names, golden, evaluation)
     else:
         full = {name: evaluation.means[name] for name in names}
     rows = tuple(compare_floor(name, floor[name], full[name]) for name in names)
-    return LexicalFloor(queries=len(asked), measures=rows, note="")
+    return LexicalFloor(queries=len(by_query), measures=rows, note="")
 
 
 def compare_floor(measure: str, floor: float, full: float) -> FloorRatio:

@@ -65,7 +65,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         unfound=evaluation.unfound,
         documents_changed=documents_changed,
     )
-    asked, common = common, list(_subtract(common, unmatched))
+    present, common = common, list(_subtract(common, unmatched))
     changed = list(_subtract(changed, unmatched))
     require_matched(common, unmatched, evaluation.name)
     rescored = _rescore(evaluation, golden, common, changed)
@@ -73,8 +73,8 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     revision = Revision(
         golden=then,
         asked=len(evaluation.queries),
-        new=find_new(golden, evaluation.provenance.settings, asked),
-        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, asked)},
+        new=find_new(golden, evaluation.provenance.settings, present),
+        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, present)},
         renamed=renamed,
         unmatched=unmatched,
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),

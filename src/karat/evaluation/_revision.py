@@ -197,10 +197,10 @@ def require_common(common: Iterable[str], questions: Iterable[str], golden: Gold
     """Refuse a run or a baseline that has no question of a golden set."""
     if set(common):
         return
-    asked = set(questions)
+    names = set(questions)
     theirs, ours = _name_few(questions), _name_few(query.id for query in golden.queries)
     hint = f"it was asked {theirs}, and the set has {ours}; name the golden set that it was made on"
-    if not asked.isdisjoint(golden.query_by_id):
+    if not names.isdisjoint(golden.query_by_id):
         hint = "every question has other words now, or other paraphrases; ask them again, or record a new baseline"
     raise InputError(f"{shorten(name)} has no question in common with golden set {shorten(golden.name)}", hint=hint)
 

@@ -103,7 +103,7 @@ def score_run(
 class _Tables:
     """The scores of a run: by wording and repeat, by repeat, and of all."""
 
-    asked: GoldenSet
+    subset: GoldenSet
     """The golden set with the questions that were asked."""
     by_variant: Mapping[Variant, Mapping[str, Trace]]
     variants: dict[Variant, Scores]
@@ -124,18 +124,18 @@ def _score_tables(
     cache: bool,
 ) -> _Tables:
     by_variant = _traces_by_variant(traces)
-    asked = restrict_golden(golden, set().union(*by_variant.values()))
+    subset = restrict_golden(golden, set().union(*by_variant.values()))
     success = f"Success@{max(1, run.provenance.settings.get('k', 0), _find_longest(traces))}"
     chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
     with closing(PinnedEmbedder(cache=cache)) as embed:
         variants = _score_variants(
-            golden, asked, traces, by_variant, chosen, options, embed, run.provenance.name, bounds
+            golden, subset, traces, by_variant, chosen, options, embed, run.provenance.name, bounds
         )  # fmt: skip
     repeats = average_by(variants, lambda variant: variant[1])
     everything = average_tables(repeats)
-    _require_known_documents(asked, traces, everything)
+    _require_known_documents(subset, traces, everything)
     return _Tables(
-        asked=asked, by_variant=by_variant, variants=variants, repeats=repeats, everything=everything, success=success
+        subset=subset, by_variant=by_variant, variants=variants, repeats=repeats, everything=everything, success=success
     )
 
 
@@ -184,7 +184,7 @@ def _describe(
         invented=list_invented(golden, traces),
         texts=HitTexts(golden, traces),
         unmeasured=count_unmeasured(tables.variants.values(), requested),
-        must_show={query.id: query.must_show for query in tables.asked.queries if query.must_show},
+        must_show={query.id: query.must_show for query in tables.subset.queries if query.must_show},
         false_answers=_find_false_answers(traces, unanswerable, tables.everything) - failures.keys(),
         unjudged=unjudged,
         segments=QuerySegments(golden),
@@ -220,11 +220,11 @@ def _score_variants(
     by_query = _traces_by_query(traces) if len(by_variant) > 1 else {}
     return {
         variant: score_hits(
-            asked_golden, keep_order(asked), measures,
+            asked_golden, keep_order(own), measures,
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
-            failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
+            failed=failed.get(variant, ()), bounds=bounds, traces=own, variants=by_query, embed=embed,
         )
-        for variant, asked in by_variant.items()
+        for variant, own in by_variant.items()
     }  # fmt: skip
 
 
@@ -321,9 +321,9 @@ def _fill_variants(
 
 def _count_empty(traces: Iterable[Trace], may_be_empty: Set[str]) -> dict[str, tuple[int, int]]:
     """Return in how many of its wordings and repeats a query returned nothing, and how many there are."""
-    asked = Counter(trace.query for trace in traces)
+    tries = Counter(trace.query for trace in traces)
     empty = Counter(trace.query for trace in traces if not trace.listed and not trace.error)
-    return {query: (count, asked[query]) for query, count in empty.items() if query not in may_be_empty}
+    return {query: (count, tries[query]) for query, count in empty.items() if query not in may_be_empty}
 
 
 def _count_successes(
@@ -331,16 +331,16 @@ def _count_successes(
 ) -> dict[str, tuple[int, int]]:
     """Return in how many of its wordings and repeats each query succeeded, and how many there are."""
     won: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
     for table in tables.values():
         present = select_asked(table)
         for query, value in present.column(success, set(present.queries) - unanswerable).items():
-            asked[query] += 1
+            tries[query] += 1
             won[query] += value == 1
         for query, value in present.column(_EMPTY, unanswerable & set(present.queries)).items():
-            asked[query] += 1
+            tries[query] += 1
             won[query] += value == 1
-    return {query: (won[query], count) for query, count in asked.items()}
+    return {query: (won[query], count) for query, count in tries.items()}
 
 
 def _traces_by_variant(traces: Sequence[Trace]) -> Mapping[Variant, Mapping[str, Trace]]:

@@ -27,16 +27,16 @@ def grade_like_agent(sessions: Iterable[Session], *, depth: int = DEPTH) -> dict
     grades: dict[str, dict[str, int]] = {}
     refused: set[tuple[str, str]] = set()
     for session in sessions:
-        for asked in session.queries:
-            own = grades.setdefault(asked.query.text, {})
+        for search in session.queries:
+            own = grades.setdefault(search.query.text, {})
             signals = {
-                **dict.fromkeys(asked.query.documents[:depth], UNTOUCHED),
-                **dict.fromkeys(asked.read, READ),
-                **dict.fromkeys(asked.useful, USEFUL),
+                **dict.fromkeys(search.query.documents[:depth], UNTOUCHED),
+                **dict.fromkeys(search.read, READ),
+                **dict.fromkeys(search.useful, USEFUL),
             }
             for document, grade in signals.items():
                 own[document] = max(grade, own.get(document, 0))
-            refused.update((asked.query.text, document) for document in asked.not_useful)
+            refused.update((search.query.text, document) for document in search.not_useful)
     for text, document in refused:
         if grades[text].get(document, 0) < USEFUL:
             grades[text][document] = NOT_USEFUL

@@ -151,9 +151,9 @@ def _list_lists(plain: PlainSessions, worded: pl.DataFrame) -> Iterator[pl.DataF
     latest = worded.filter("has_hits").sort("time", "id").unique(["key", "system"], keep="last")
     documents = pl.col("hits").list.eval(pl.element().struct.field("document")).list.unique(maintain_order=True)
     yield make_rows(LIST, latest.select("key", "time", name="system", query="id", documents=documents))
-    asked = worded.sort("row").group_by("part", "key", maintain_order=True)
+    groups = worded.sort("row").group_by("part", "key", maintain_order=True)
     row, is_read = pl.col("row"), pl.col("read")
-    chosen = asked.agg(
+    chosen = groups.agg(
         pl.coalesce(row.filter(is_read).first(), row.last()).alias("row"), pl.col("text").last().alias("name")
     )
     yield _count(WORDING, chosen.select("key", "name"))
@@ -220,8 +220,8 @@ def _list_said(plain: PlainSessions) -> Iterator[pl.DataFrame]:
     """Yield the rows of what people said: what is useful first, and then what is not, in the order of time."""
     votes = plain.votes.sort("row", "useful", descending=[False, True], maintain_order=True)
     votes = votes.with_columns(rank=rank_documents(plain, votes), last=pl.int_range(pl.len()).over("row"))
-    asked = plain.queries.select("row", "text", "key", time="time", query="id")
-    said = votes.drop("time", "id").join(asked, on="row", how="left", maintain_order="left")
+    queries = plain.queries.select("row", "text", "key", time="time", query="id")
+    said = votes.drop("time", "id").join(queries, on="row", how="left", maintain_order="left")
     said = said.with_columns(pl.col("useful").cast(pl.Int64).alias("count"), name=pl.col("document"))
     yield make_rows(SAID, said.with_columns(key=TEXT + pl.col("key")))
     yield make_rows(SAID, said.with_columns(key=DOCUMENT + pl.col("name")))

@@ -102,7 +102,7 @@ class Gathering:
 
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     said: list[Said] = field(default_factory=list)
-    asked: int = 0
+    total: int = 0
     wordless: int = 0
     """Queries without a word, which nobody can judge."""
     lists: bool = True
@@ -114,7 +114,7 @@ class Gathering:
 
     def add(self, session: Session) -> None:
         """Take note of the queries of a session."""
-        self.asked += len(session.queries)
+        self.total += len(session.queries)
         groups = group_queries(session.queries)
         self.wordless += len(session.queries) - sum(map(len, groups.values()))
         for key, group in groups.items():
@@ -124,21 +124,21 @@ class Gathering:
             self._add_query(self.queries[key], group)
         if self.lists:
             self._add_used(session, groups)
-            for asked in session.queries:
-                said = list(_list_said(asked))
+            for search in session.queries:
+                said = list(_list_said(search))
                 self.said += said
                 self.size += len(said)
 
     def _add_query(self, live: LiveQuery, group: list[AskedQuery]) -> None:
         live.sessions += 1
-        live.latest = max(live.latest, *(asked.query.time for asked in group))
-        count(live.forms, [asked.query.text.strip() for asked in group])
-        count(live.intents, [asked.query.intent for asked in group if asked.query.intent])
-        for asked in group:
-            live.outcomes[asked.outcome] = live.outcomes.get(asked.outcome, 0) + 1
+        live.latest = max(live.latest, *(search.query.time for search in group))
+        count(live.forms, [search.query.text.strip() for search in group])
+        count(live.intents, [search.query.intent for search in group if search.query.intent])
+        for search in group:
+            live.outcomes[search.outcome] = live.outcomes.get(search.outcome, 0) + 1
         if not self.lists:
             return
-        for query in (asked.query for asked in group if asked.query.hits):
+        for query in (search.query for search in group if search.query.hits):
             shown = LatestList(query.time, query.id, tuple(dict.fromkeys(query.documents)))
             live.lists[query.system] = max(live.lists.get(query.system, shown), shown)
         self.size += live.pairs.add(group)
@@ -147,9 +147,9 @@ class Gathering:
         """Take note of what says that a wording means the same as a golden query."""
         if not self.known:
             return
-        keys = {asked.query.id: folded(asked.query.text) for asked in session.queries}
-        for asked in session.queries:
-            key, before = keys[asked.query.id], keys.get(asked.repeats, "")
+        keys = {search.query.id: folded(search.query.text) for search in session.queries}
+        for search in session.queries:
+            key, before = keys[search.query.id], keys.get(search.repeats, "")
             for wording, other in ((key, before), (before, key)):
                 if other in self.known and wording not in self.known and wording in self.queries:
                     self.queries[wording].links.add(self.known[other])
@@ -157,8 +157,8 @@ class Gathering:
             if key not in self.known:
                 used = {
                     name
-                    for asked in group
-                    for name in {*asked.read, *asked.useful, *asked.helpful}.difference(asked.not_useful)
+                    for search in group
+                    for name in {*search.read, *search.useful, *search.helpful}.difference(search.not_useful)
                 }
                 count(self.queries[key].used, used)
 
@@ -175,9 +175,9 @@ def merge_live(live: LiveQuery, other: LiveQuery) -> None:
     live.links |= other.links
 
 
-def _list_said(asked: AskedQuery) -> list[Said]:
-    query = asked.query
+def _list_said(search: AskedQuery) -> list[Said]:
+    query = search.query
     return [
-        Said(query.time, query.id, place, query.text, document, place < len(asked.useful), query.rank_of(document))
-        for place, document in enumerate((*asked.useful, *asked.not_useful))
+        Said(query.time, query.id, place, query.text, document, place < len(search.useful), query.rank_of(document))
+        for place, document in enumerate((*search.useful, *search.not_useful))
     ]

@@ -99,9 +99,9 @@ def harvest(
 
 
 def make_harvest(
-    sums: HarvestSums, golden: GoldenSet | None, plan: HarvestPlan, asked: Asked, oddities: Oddities
+    sums: HarvestSums, golden: GoldenSet | None, plan: HarvestPlan, counts: QueryCounts, oddities: Oddities
 ) -> Harvest:
-    """Return the harvest that sums over live queries stand for; ``asked`` has how many queries there were."""
+    """Return the harvest that sums over live queries stand for; ``counts`` has how many queries there were."""
     gold = golden or GoldenSet()
     chosen = sums.choice.choose()
     ids = {live.key: live.id for live in chosen}
@@ -111,7 +111,7 @@ def make_harvest(
     to_ask = choose_diverse(chosen, plan.people)
     rows = tuple(_make_pool(gold, candidate, to_ask, judgments, plan.depth))
     learnt = sums.list_learnt()
-    report = _report(asked, sums, chosen, (to_ask, rows, judgments), oddities)
+    report = _report(counts, sums, chosen, (to_ask, rows, judgments), oddities)
     proposed = Rewordings(gold).choose(sums.proposals)
     return Harvest(
         candidate=candidate,
@@ -125,11 +125,11 @@ def make_harvest(
     )
 
 
-class Asked(Protocol):
+class QueryCounts(Protocol):
     """How many queries there were."""
 
     @property
-    def asked(self) -> int:
+    def total(self) -> int:
         """All of them."""
 
     @property
@@ -174,28 +174,28 @@ def _fit(grade: int, gold: GoldenSet) -> int:
 def _make_pool(
     gold: GoldenSet,
     candidate: GoldenSet,
-    asked: Sequence[LiveQuery],
+    to_ask: Sequence[LiveQuery],
     judgments: Sequence[tuple[str, BehaviourJudgment]],
     depth: int,
 ) -> Iterable[Mapping[str, Any]]:
     """Return the rows of the pool: what any system returned, down to a depth, and all that behaviour is about."""
-    systems = sorted({system for live in asked for system in live.lists})
+    systems = sorted({system for live in to_ask for system in live.lists})
     runs: list[dict[str, dict[str, float]]] = [
-        {live.id: _score(live.lists[system].documents) for live in asked if system in live.lists} for system in systems
+        {live.id: _score(live.lists[system].documents) for live in to_ask if system in live.lists} for system in systems
     ]
     touched: dict[str, list[str]] = {}
-    names = {live.id for live in asked}
+    names = {live.id for live in to_ask}
     for query, own in judgments:
         if query in names:
             touched.setdefault(query, []).append(own.document)
     behaviour = {query: _score(documents) for query, documents in touched.items()}
     runs.append(behaviour)
-    runs.append(_search(gold, [live for live in asked if not live.lists], depth))
+    runs.append(_search(gold, [live for live in to_ask if not live.lists], depth))
     whole = GoldenSet(
         grades=gold.grades, queries=tuple(query for query in candidate.queries if query.id in names),
         documents=gold.documents, classes=gold.classes,
     )  # fmt: skip
-    order = {live.id: place for place, live in enumerate(asked)}
+    order = {live.id: place for place, live in enumerate(to_ask)}
     pairs = pool(whole, runs, depth=depth)
     there = {(pair.query, pair.document) for pair in pairs}
     deepest = max(map(len, behaviour.values()), default=1)
@@ -230,7 +230,7 @@ def _make_row(query: str, own: BehaviourJudgment) -> BehaviourRow:
 
 
 def _report(
-    total: Asked,
+    counts: QueryCounts,
     sums: HarvestSums,
     chosen: Sequence[LiveQuery],
     parts: tuple[Sequence[LiveQuery], Sequence[Mapping[str, Any]], Sequence[tuple[str, BehaviourJudgment]]],
@@ -238,27 +238,29 @@ def _report(
 ) -> HarvestReport:
     from karat.schema.feedback import HarvestGroup, HarvestReport
 
-    asked, rows, judgments = parts
+    for_people, rows, judgments = parts
     of = {(intent, outcome): n for intent, own in sums.choice.counts.items() for outcome, n in own.items()}
     taken = Counter((live.intent, str(live.outcome)) for live in chosen)
     order = {str(outcome): place for place, outcome in enumerate(OUTCOMES)}
     groups = sorted(of, key=lambda group: (order[group[1]], group[0]))
-    wordless = "1 query without a word is" if total.wordless == 1 else f"{total.wordless:,} queries without a word are"
-    notes = [f"{wordless} left out"] if total.wordless else []
+    wordless = (
+        "1 query without a word is" if counts.wordless == 1 else f"{counts.wordless:,} queries without a word are"
+    )
+    notes = [f"{wordless} left out"] if counts.wordless else []
     if without := sum("text" not in row for row in rows):
         notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; name a golden set with documents")
     pooled = {row["query"] for row in rows}
-    bare = [live for live in asked if live.id not in pooled]
+    bare = [live for live in for_people if live.id not in pooled]
     notes += _note_bare(bare)
     graded = sum(own.grade is not None for _, own in judgments)
     return HarvestReport(
-        asked=total.asked,
+        asked=counts.total,
         distinct=sums.distinct,
         known=sums.known,
         rare=sums.rare,
         chosen=len(chosen),
         failures=sum(live.is_failure for live in chosen),
-        for_people=len(asked) - len(bare),
+        for_people=len(for_people) - len(bare),
         pairs=len(rows),
         proposals=graded,
         unsure=len(judgments) - graded,

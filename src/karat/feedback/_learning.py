@@ -69,11 +69,11 @@ class Validation:
 def list_validations(sessions: Iterable[Session]) -> Iterator[Validation]:
     """Yield every validation with its query. One that is not useful marks a retrieval that failed."""
     for session in sessions:
-        for asked in session.queries:
-            for documents, useful in ((asked.useful, True), (asked.not_useful, False)):
+        for search in session.queries:
+            for documents, useful in ((search.useful, True), (search.not_useful, False)):
                 for document in documents:
-                    rank = asked.query.rank_of(document)
-                    query = asked.query
+                    rank = search.query.rank_of(document)
+                    query = search.query
                     yield Validation(query=query.id, text=query.text, document=document, useful=useful, rank=rank)
 
 

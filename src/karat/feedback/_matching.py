@@ -68,9 +68,9 @@ class AskedQueries:
         return self._all
 
 
-def _find_latest(asked: _Times | None, time: float) -> LoggedQuery | None:
+def _find_latest(history: _Times | None, time: float) -> LoggedQuery | None:
     """Return the latest query that was asked before a time, or a little later by another clock."""
-    times, queries = asked or ([], [])
+    times, queries = history or ([], [])
     place = bisect_right(times, time)
     if not place and times and times[0] <= time + SKEW_SECONDS:
         place = 1

@@ -64,10 +64,10 @@ def rank_queries(frames: Iterable[pl.DataFrame], *, shown: int, known: Mapping[s
         unseen = live.filter(~pl.col("key").is_in(names.implode()))
         worst = live.filter(pl.col("failures") > 0)
         worst = worst.sort("failures", "sessions", "key", descending=[True, True, False]).head(shown)
-        asked = unseen.sort("sessions", "failures", "key", descending=[True, True, False]).head(shown)
-        listed = rows.filter(pl.col("key").is_in(pl.concat([worst["key"], asked["key"]]).implode()))
+        frequent = unseen.sort("sessions", "failures", "key", descending=[True, True, False]).head(shown)
+        listed = rows.filter(pl.col("key").is_in(pl.concat([worst["key"], frequent["key"]]).implode()))
         queries = read_live(listed)
-        lists = ([queries[key[1:]] for key in own["key"]] for own in (worst, asked))
+        lists = ([queries[key[1:]] for key in own["key"]] for own in (worst, frequent))
         ranking.merge(Ranking(shown, len(unseen), *lists))
     yield wrap(ranking)
 

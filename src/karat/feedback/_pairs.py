@@ -44,24 +44,24 @@ class QueryPairs(Struct):
         """All documents, in the order of the alphabet."""
         return sorted({*self.cells, *self.useful, *self.not_useful, *self.cited})
 
-    def add(self, asked: Sequence[AskedQuery]) -> int:
+    def add(self, searches: Sequence[AskedQuery]) -> int:
         """Count what one session asked in these words, and return how many documents and ranks are new.
 
         It counts once, since what one person does twice is not two opinions: the first list from which something was
         read, and otherwise the last.
         """
-        count(self.forms, [asked[-1].query.text])
-        count(self.useful, {name for own in asked for name in own.useful})
-        count(self.not_useful, {name for own in asked for name in own.not_useful})
-        count(self.cited, {name for own in asked for name in own.helpful})
-        count(self.chosen, {name for own in asked for name in (*own.read, *own.useful)})
-        return self._add_list(next((own for own in asked if own.read), asked[-1]))
+        count(self.forms, [searches[-1].query.text])
+        count(self.useful, {name for own in searches for name in own.useful})
+        count(self.not_useful, {name for own in searches for name in own.not_useful})
+        count(self.cited, {name for own in searches for name in own.helpful})
+        count(self.chosen, {name for own in searches for name in (*own.read, *own.useful)})
+        return self._add_list(next((own for own in searches if own.read), searches[-1]))
 
-    def _add_list(self, asked: AskedQuery) -> int:
+    def _add_list(self, search: AskedQuery) -> int:
         """Add a list; several parts of a document are one, at the rank of the first."""
         new = 0
-        shown = list(dict.fromkeys(hit.document for hit in asked.query.hits if hit.rank >= 1))
-        last = max((rank for rank, name in enumerate(shown, 1) if name in asked.read), default=0)
+        shown = list(dict.fromkeys(hit.document for hit in search.query.hits if hit.rank >= 1))
+        last = max((rank for rank, name in enumerate(shown, 1) if name in search.read), default=0)
         for rank, name in enumerate(shown, 1):
             ranks = self.cells.setdefault(name, {})
             if rank not in ranks:
@@ -69,7 +69,7 @@ class QueryPairs(Struct):
                 new += 1
             cell = ranks[rank]
             cell[0] += 1
-            cell[1] += name in asked.read
+            cell[1] += name in search.read
             cell[2] += not last or rank <= last
             cell[3] += rank == last
         return new
@@ -100,17 +100,17 @@ def count_pairs(sessions: Iterable[Session]) -> PairCounts:
     """Return what happened to every pair of query and document that was shown or validated."""
     counts = PairCounts()
     for session in sessions:
-        for text, asked in group_queries(session.queries).items():
-            counts.queries.setdefault(text, QueryPairs()).add(asked)
+        for text, searches in group_queries(session.queries).items():
+            counts.queries.setdefault(text, QueryPairs()).add(searches)
     return counts
 
 
 def group_queries(queries: Iterable[AskedQuery]) -> dict[str, list[AskedQuery]]:
     """Return the queries of a session by their folded texts, without those that have no word."""
     groups: dict[str, list[AskedQuery]] = {}
-    for asked in queries:
-        if text := folded(asked.query.text):
-            groups.setdefault(text, []).append(asked)
+    for search in queries:
+        if text := folded(search.query.text):
+            groups.setdefault(text, []).append(search)
     return groups
 
 

@@ -72,7 +72,7 @@ class SessionCounter:
         queries = plain.queries
         if counting.traffic:
             add_traffic(sums, plain, counting.golden, self._known)
-        sums.asked += len(queries)
+        sums.total += len(queries)
         sums.wordless += int((queries["key"] == "").sum())
         self._held += list_plain(plain, lists=counting.lists, known=self._known)
         yield from self._hand_on(counting.most)
@@ -101,7 +101,7 @@ class SessionCounter:
 
     def _take(self, gathering: Gathering) -> Iterator[pl.DataFrame]:
         sums = self._traffic.sums
-        sums.asked, sums.wordless = sums.asked + gathering.asked, sums.wordless + gathering.wordless
+        sums.total, sums.wordless = sums.total + gathering.total, sums.wordless + gathering.wordless
         if gathering.queries or gathering.said:
             self._held.append(list_gathered(gathering))
         yield from self._hand_on(self.counting.most)

@@ -93,12 +93,12 @@ def _number(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _match(events: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """Return events with the row, the time and the session of the query that they name, if it is in their home."""
-    asked = queries.select("home_number", "row", query="id", query_time="time", query_part="part")
+    names = queries.select("home_number", "row", query="id", query_time="time", query_part="part")
     first = queries.group_by("part").agg(first_time=pl.col("time").min())
     columns = ("home", "home_number", "part", "time", "id", "session", "kind", "query", "document", "rank", "value")
     return (
         events.select(columns)
-        .join(asked, on=["home_number", "query"], how="left", maintain_order="left")
+        .join(names, on=["home_number", "query"], how="left", maintain_order="left")
         .join(first, on="part", how="left", maintain_order="left")
     )
 
@@ -116,10 +116,12 @@ def _find_odd_queries(queries: pl.DataFrame, searched: bool, judged: Collection[
 
 def _find_odd_events(events: pl.DataFrame) -> Ints:
     """Return the homes with events that have to be looked at one by one."""
-    named, time, asked = pl.col("query") != "", pl.col("time"), pl.col("query_time")
+    named, time, query_time = pl.col("query") != "", pl.col("time"), pl.col("query_time")
     own = pl.when(pl.col("session") != "").then("s" + pl.col("session")).otherwise("e" + pl.col("id"))
     is_own = own == pl.col("home")
-    follows = (pl.col("query_part") == pl.col("part")) & (asked <= time) & (is_own | (asked >= time - IDLE_SECONDS))
+    follows = (
+        (pl.col("query_part") == pl.col("part")) & (query_time <= time) & (is_own | (query_time >= time - IDLE_SECONDS))
+    )
     is_free = ~pl.col("kind").is_in(_ABOUT) & (pl.col("session") != "") & is_own & (pl.col("first_time") <= time)
     is_plain = pl.when(named).then(follows).otherwise(is_free).fill_null(value=False) & time.is_finite()
     says_of_query = pl.col("kind").is_in(_WHOLE) | ~pl.col("kind").is_in(_ABOUT)
@@ -149,9 +151,9 @@ def _follow(queries: pl.DataFrame, events: pl.DataFrame, wordings: Wordings) -> 
         "repeated": _mark(queries, events.filter(pl.col("kind") == RE_SEARCH)["row"])
         | _mark(queries, pl.Series(before[before >= 0])),
     }
-    asked = queries.with_columns(pl.Series(name, values) for name, values in facts.items())
+    rows = queries.with_columns(pl.Series(name, values) for name, values in facts.items())
     return PlainSessions(
-        queries=_find_outcomes(asked), events=events, reads=reads, votes=votes.drop("kind"), references=references
+        queries=_find_outcomes(rows), events=events, reads=reads, votes=votes.drop("kind"), references=references
     )
 
 

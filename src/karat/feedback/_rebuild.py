@@ -136,14 +136,14 @@ def _close(session: _Open, odd: Oddities, texts: Mapping[str, str] | None, simil
     """Return a session that has ended: every event with its query, and what can be seen besides."""
     queries = sorted(session.queries.values(), key=lambda query: (query.time, query.id))
     drafts = {query.id: _Draft(query) for query in queries}
-    asked = AskedQueries(queries)
+    matches = AskedQueries(queries)
     unmatched, outcomes, actions = [], [], 0
     for event in sorted(session.events.values(), key=lambda event: (event.time, event.id)):
         if event.kind == TASK_OUTCOME:
             outcomes.append(event)
         elif event.kind not in EVENT_KINDS:
             actions += 1
-        elif (query := asked.find(event)) is not None:
+        elif (query := matches.find(event)) is not None:
             odd.says_nothing += not drafts[query.id].add(event)
         else:
             odd.not_shown += bool(event.document)
@@ -173,11 +173,11 @@ def _has_failed(outcomes: Sequence[LoggedEvent]) -> bool:
 class _Draft:
     """A query while its events are put together."""
 
-    __slots__ = ("not_useful", "passed", "query", "read", "repeats", "reused", "told", "useful", "verdict", "worded")
+    __slots__ = ("not_useful", "passed", "query", "read", "repeats", "reused", "times", "useful", "verdict", "worded")
 
     def __init__(self, query: LoggedQuery) -> None:
         self.query, self.repeats, self.worded = query, "", False
-        self.told: list[float] = []
+        self.times: list[float] = []
         self.verdict: bool | None = None
         self.read: dict[str, int | None] = {}
         self.useful: dict[str, None] = {}
@@ -188,7 +188,7 @@ class _Draft:
     def add(self, event: LoggedEvent) -> bool:
         """Add what an event says; return whether it says anything. An impression says what the hits do."""
         if event.kind == RE_SEARCH:
-            self.told.append(event.time)
+            self.times.append(event.time)
             return True
         name = name_document(event, self.query)
         if event.kind in (VALIDATE_USEFUL, VALIDATE_NOT_USEFUL):
@@ -235,8 +235,8 @@ class _Draft:
             passed=tuple(name for name in passed if name not in chosen),
             reused=reused,
             repeats=self.repeats,
-            repeated=self.worded or bool(self.told),
-            told=tuple(self.told),
+            repeated=self.worded or bool(self.times),
+            told=tuple(self.times),
             verdict=self.verdict,
             task_failed=task_failed,
         )

@@ -64,7 +64,7 @@ class _Watching:
 
     def watch(self, sessions: Iterable[Session]) -> Iterator[Session]:
         for session in sessions:
-            for query in (asked.query for asked in session.queries):
+            for query in (search.query for search in session.queries):
                 key = folded(query.text)
                 self.latest[key] = max(self.latest.get(key, (query.time, query.id)), (query.time, query.id))
                 if key in self._known:

@@ -146,14 +146,14 @@ def summarise_latency(latencies: ValueCounts) -> OnlineLatency | None:
 def _list_intents(traffic: Traffic, golden: GoldenSet | None) -> Iterable[OnlineIntent]:
     from karat.schema.feedback import OnlineIntent
 
-    asked = Counter({intent: sum(outcomes.values()) for intent, outcomes in traffic.intents.items()})
+    counts = Counter({intent: sum(outcomes.values()) for intent, outcomes in traffic.intents.items()})
     own = Counter(query.intent for query in golden.queries) if golden else Counter[str]()
-    for intent in sorted(asked | own, key=lambda intent: (-asked[intent], intent)):
+    for intent in sorted(counts | own, key=lambda intent: (-counts[intent], intent)):
         outcomes = Counter(traffic.intents.get(intent, {}))
         yield OnlineIntent(
             intent=intent,
-            queries=asked[intent],
-            share=asked[intent] / max(traffic.queries, 1),
+            queries=counts[intent],
+            share=counts[intent] / max(traffic.queries, 1),
             golden_share=own[intent] / len(golden.queries) if golden and golden.queries else None,
             nothing_found=outcomes["nothing found"],
             asked_again=outcomes["asked again"],

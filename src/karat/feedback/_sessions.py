@@ -114,23 +114,23 @@ class Session:
     @property
     def accessed(self) -> tuple[str, ...]:
         """All documents that were read in it, each once."""
-        read = (document for asked in self.queries for document in asked.read)
+        read = (document for search in self.queries for document in search.read)
         others = (event.document for event in self.unmatched if event.document)
         return tuple(dict.fromkeys((*read, *others)))
 
     @property
     def unvalidated(self) -> tuple[str, ...]:
         """The documents to ask about when the task ends: those that were read, and that nobody called useful or not."""
-        validated = {document for asked in self.queries for document in (*asked.useful, *asked.not_useful)}
+        validated = {document for search in self.queries for document in (*search.useful, *search.not_useful)}
         return tuple(document for document in self.accessed if document not in validated)
 
     @property
     def repeat_rate(self) -> float:
         """The share of its queries that ask an earlier one again; 0 without queries."""
-        return sum(bool(asked.repeats) for asked in self.queries) / max(len(self.queries), 1)
+        return sum(bool(search.repeats) for search in self.queries) / max(len(self.queries), 1)
 
     def _times(self) -> list[float]:
-        return [*(asked.query.time for asked in self.queries), *(self.span or ())]
+        return [*(search.query.time for search in self.queries), *(self.span or ())]
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ def summarise_sessions(sessions: Iterable[Session], golden: GoldenSet | None = N
 
     relevant = _index_relevant(golden)
     for session in sessions:
-        queries = tuple(_describe(asked, relevant) for asked in session.queries)
+        queries = tuple(_describe(search, relevant) for search in session.queries)
         ranks = [query.reciprocal_rank for query in queries if query.reciprocal_rank is not None]
         yield SessionSummary(
             session=session.id,
@@ -53,10 +53,10 @@ def _index_relevant(golden: GoldenSet | None) -> Relevant:
     return {folded(form): right[name] for form, name in forms if right[name]}
 
 
-def _describe(asked: AskedQuery, relevant: Relevant) -> SessionQuery:
+def _describe(search: AskedQuery, relevant: Relevant) -> SessionQuery:
     from karat.schema.feedback import SessionQuery, SessionValidation
 
-    query = asked.query
+    query = search.query
     results = tuple(dict.fromkeys(query.documents))
     right = relevant.get(folded(query.text))
     first = next((1 / rank for rank, name in enumerate(results, 1) if right and name in right), 0.0)
@@ -65,13 +65,13 @@ def _describe(asked: AskedQuery, relevant: Relevant) -> SessionQuery:
         text=query.text,
         intent=query.intent,
         results=results,
-        selected=tuple(asked.read),
+        selected=tuple(search.read),
         validated=tuple(
             SessionValidation(document=document, useful=useful)
-            for documents, useful in ((asked.useful, True), (asked.not_useful, False))
+            for documents, useful in ((search.useful, True), (search.not_useful, False))
             for document in documents
         ),
-        repeats=asked.repeats,
-        outcome=asked.outcome,
+        repeats=search.repeats,
+        outcome=search.outcome,
         reciprocal_rank=None if right is None else first,
     )

@@ -48,7 +48,7 @@ def describe_line(session: Session, events: tuple[LoggedEvent, ...] = ()) -> Ses
     """Return a session in a line; without ``events``, what was read is marked at the time of its query."""
     from karat.schema.pages import SessionLine
 
-    outcomes = dict.fromkeys(asked.outcome for asked in session.queries)
+    outcomes = dict.fromkeys(search.outcome for search in session.queries)
     values = [event.value for event in session.outcomes if event.value is not None]
     marks = sorted(_list_marks(session, events), key=lambda mark: mark.after)
     return SessionLine(
@@ -57,7 +57,7 @@ def describe_line(session: Session, events: tuple[LoggedEvent, ...] = ()) -> Ses
         start=format_moment(session.start),
         seconds=session.seconds,
         queries=len(session.queries),
-        texts=tuple(asked.query.text[:_LONGEST] for asked in session.queries[:_TEXTS]),
+        texts=tuple(search.query.text[:_LONGEST] for search in session.queries[:_TEXTS]),
         outcomes=tuple(outcomes),
         read=len(session.accessed),
         task=values[-1] if values else None,
@@ -68,10 +68,10 @@ def describe_line(session: Session, events: tuple[LoggedEvent, ...] = ()) -> Ses
 def _list_marks(session: Session, events: tuple[LoggedEvent, ...]) -> Iterator[TimelineMark]:
     from karat.schema.pages import TimelineMark
 
-    for asked in session.queries:
-        after = max(0.0, asked.query.time - session.start)
-        yield TimelineMark(after=after, kind=asked.outcome, text=asked.query.text[:_LONGEST])
-        for document in asked.read if not events else ():
+    for search in session.queries:
+        after = max(0.0, search.query.time - session.start)
+        yield TimelineMark(after=after, kind=search.outcome, text=search.query.text[:_LONGEST])
+        for document in search.read if not events else ():
             yield TimelineMark(after=after, kind="read", text=document[:_LONGEST])
     for event in events or session.outcomes:
         if event.kind in _KINDS:

@@ -13,15 +13,15 @@ def find_told(queries: Iterable[LoggedQuery], events: Iterable[LoggedEvent]) -> 
 
     Events belong to queries as :func:`rebuild_sessions` says; only those that are ``re_search`` are looked at.
 
-    >>> asked = LoggedQuery("1", 10.0, "wifi?", session="s")
-    >>> find_told([asked], [LoggedEvent("2", 12.0, RE_SEARCH, session="s")])
+    >>> query = LoggedQuery("1", 10.0, "wifi?", session="s")
+    >>> find_told([query], [LoggedEvent("2", 12.0, RE_SEARCH, session="s")])
     {'1': (12.0,)}
     """
     again = sorted((event for event in events if event.kind == RE_SEARCH), key=lambda event: (event.time, event.id))
     sessions, names = {event.session for event in again} - {""}, {event.query for event in again}
     needed = (query for query in queries if query.session in sessions or query.id in names)
     rebuilt = rebuild_sessions(needed, again, similarity=_tell_nothing)
-    return {asked.query.id: asked.told for session in rebuilt for asked in session.queries if asked.told}
+    return {search.query.id: search.told for session in rebuilt for search in session.queries if search.told}
 
 
 def _tell_nothing(_first: str, _second: str) -> float:

@@ -63,13 +63,13 @@ class Traffic(Struct):
     """Outcomes, by intent."""
     met: set[str] = default(default_factory=set)
     """The ids of golden queries that somebody asked."""
-    asked: int = 0
+    total: int = 0
     wordless: int = 0
     oddities: Oddities = default(default_factory=Oddities)
 
     def merge(self, other: Traffic) -> None:
         """Add the sums of other sessions."""
-        for name in ("queries", "events", "sessions", "outcomes", "asked", "wordless"):
+        for name in ("queries", "events", "sessions", "outcomes", "total", "wordless"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("weight", "seconds", "latencies", "ranks", "outcome"):
             getattr(self, name).merge(getattr(other, name))
@@ -108,57 +108,57 @@ class TrafficCounter:
         sums.sessions += 1
         sums.seconds.add(session.seconds)
         counts, totals = Counter[str](), Counter[str]()
-        for asked in session.queries:
-            self._add_query(asked)
-            self._count(asked, counts, totals)
+        for search in session.queries:
+            self._add_query(search)
+            self._count(search, counts, totals)
         for name, own in sums.rates.items():
             own.add(counts[name], totals[name])
 
-    def _add_query(self, asked: AskedQuery) -> None:
-        sums, query = self.sums, asked.query
+    def _add_query(self, search: AskedQuery) -> None:
+        sums, query = self.sums, search.query
         day = [name_day(int(query.time // _DAY))]
         sums.queries += 1
         sums.weight.add(query.weight)
         sums.first, sums.last = min(sums.first, query.time), max(sums.last, query.time)
         count(sums.days, day)
-        if asked.is_failure:
+        if search.is_failure:
             count(sums.failures, day)
-        count(sums.intents.setdefault(query.intent, {}), [asked.outcome])
+        count(sums.intents.setdefault(query.intent, {}), [search.outcome])
         if query.latency is not None:
             sums.latencies.add(query.latency)
-        sums.ranks.extend(rank for rank in asked.read.values() if rank is not None)
+        sums.ranks.extend(rank for rank in search.read.values() if rank is not None)
 
-    def _count(self, asked: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
+    def _count(self, search: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:
         """Add a query to the counts of its session. What is not known of it is in no total, and never in a count."""
-        query, outcome = asked.query, asked.outcome
+        query, outcome = search.query, search.outcome
         is_known = query.count is not None or bool(query.hits) or bool(query.error)
-        validated = asked.is_useful or asked.is_useless
+        validated = search.is_useful or search.is_useless
         facts = {
-            "nothing found": (asked.is_empty, is_known),
+            "nothing found": (search.is_empty, is_known),
             "error": (bool(query.error), True),
             "asked again": (outcome == "asked again", True),
             "not useful": (outcome == "not useful", True),
-            "failed": (asked.is_failure, True),
+            "failed": (search.is_failure, True),
             "used": (outcome == "used", True),
-            BY_ANSWER: (asked.is_used_by_answer, True),
+            BY_ANSWER: (search.is_used_by_answer, True),
             "unknown": (outcome == "unknown", True),
-            VALIDATED: (asked.is_useful, validated),
+            VALIDATED: (search.is_useful, validated),
         }
         if self.golden is not None:
             name = self.known.get(folded(query.text))
             facts[COVERED] = (name is not None, True)
             if name is not None:
                 self.sums.met.add(name)
-                facts[CITED] = (self._cites_relevant(asked, name), query.answer is not None)
+                facts[CITED] = (self._cites_relevant(search, name), query.answer is not None)
         for key, (fact, known) in facts.items():
             counts[key] += fact and known
             totals[key] += known
 
-    def _cites_relevant(self, asked: AskedQuery, name: str) -> bool:
+    def _cites_relevant(self, search: AskedQuery, name: str) -> bool:
         """Return whether an answer to a golden query cites a relevant document, or one whose section answers it."""
         assert self.golden is not None
-        by_id = {hit.id: hit.document for hit in asked.query.hits}
-        cited = {by_id.get(citation, citation) for citation in asked.query.citations}
+        by_id = {hit.id: hit.document for hit in search.query.hits}
+        cited = {by_id.get(citation, citation) for citation in search.query.citations}
         right = {
             target.document
             for target, grade in self.golden.grades_by_query.pairs(name)

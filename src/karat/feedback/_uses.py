@@ -20,7 +20,7 @@ _DOCUMENTS = 20
 
 @dataclass(slots=True)
 class _Uses:
-    asked: int = 0
+    queries: int = 0
     sessions: int = 0
     latest: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -31,14 +31,14 @@ class _Uses:
 
     def add(self, group: list[AskedQuery]) -> None:
         """Add the queries of one session; a document counts once for each session."""
-        self.asked += len(group)
+        self.queries += len(group)
         self.sessions += 1
-        self.latest = max(self.latest, *(asked.query.time for asked in group))
-        self.outcomes.update(asked.outcome for asked in group)
-        self.shown.update({name for asked in group for name in asked.query.documents})
-        self.read.update({name for asked in group for name in asked.read})
-        self.useful.update({name for asked in group for name in asked.useful})
-        self.not_useful.update({name for asked in group for name in asked.not_useful})
+        self.latest = max(self.latest, *(search.query.time for search in group))
+        self.outcomes.update(search.outcome for search in group)
+        self.shown.update({name for search in group for name in search.query.documents})
+        self.read.update({name for search in group for name in search.read})
+        self.useful.update({name for search in group for name in search.useful})
+        self.not_useful.update({name for search in group for name in search.not_useful})
 
 
 class UseCounter:
@@ -47,8 +47,8 @@ class UseCounter:
     >>> from karat.core import Query
     >>> from karat.online import LoggedHit, LoggedQuery
     >>> counter = UseCounter(GoldenSet(queries=(Query(id="q1", text="Wi-Fi password?"),)))
-    >>> asked = LoggedQuery("1", 10.0, "wi-fi password", session="s", hits=(LoggedHit("wifi", 1),), count=1)
-    >>> counter.add(Session(id="s", queries=(AskedQuery(query=asked, read={"wifi": 1}),)))
+    >>> query = LoggedQuery("1", 10.0, "wi-fi password", session="s", hits=(LoggedHit("wifi", 1),), count=1)
+    >>> counter.add(Session(id="s", queries=(AskedQuery(query=query, read={"wifi": 1}),)))
     >>> [(use.query, use.sessions, use.documents[0].read) for use in counter.finish()]
     [('q1', 1, 1)]
     """
@@ -62,10 +62,10 @@ class UseCounter:
     def add(self, session: Session) -> None:
         """Count the golden queries of a session."""
         groups: dict[str, list[AskedQuery]] = {}
-        for asked in session.queries if self._known else ():
-            name = self._known.get(folded(asked.query.text))
+        for search in session.queries if self._known else ():
+            name = self._known.get(folded(search.query.text))
             if name is not None:
-                groups.setdefault(name, []).append(asked)
+                groups.setdefault(name, []).append(search)
         for name, group in groups.items():
             self._uses.setdefault(name, _Uses()).add(group)
 
@@ -79,7 +79,7 @@ class UseCounter:
             )
             yield QueryUse(
                 query=name,
-                asked=uses.asked,
+                asked=uses.queries,
                 sessions=uses.sessions,
                 outcomes=dict(uses.outcomes),
                 documents=tuple(

@@ -58,10 +58,10 @@ def _find_bad(evaluation: Evaluation) -> list[str]:
 
 
 def _is_good(tables: Sequence[Scores], query: str) -> bool:
-    asked = [table for table in tables if query in table.rows]
-    covered = [table.value(query, "CiteCoverage") for table in asked]
-    distances = [table.value(query, "CiteDeltaS") for table in asked]
-    return bool(asked) and all(covered) and all(distance is not None and distance <= _FAR for distance in distances)
+    own = [table for table in tables if query in table.rows]
+    covered = [table.value(query, "CiteCoverage") for table in own]
+    distances = [table.value(query, "CiteDeltaS") for table in own]
+    return bool(own) and all(covered) and all(distance is not None and distance <= _FAR for distance in distances)
 
 
 def is_summary(record: object) -> bool:

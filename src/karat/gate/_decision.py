@@ -267,12 +267,12 @@ def _check_query(candidate: Evaluation, must: Must) -> Check:
         )  # fmt: skip
     if not must.metric:
         passed = must.query not in candidate.unfound and must.query not in candidate.false_answers
-        won, asked = candidate.successes.get(must.query, (int(passed), 1))
-        passed = passed and won == asked
+        won, tries = candidate.successes.get(must.query, (int(passed), 1))
+        passed = passed and won == tries
         reason = "something relevant was found" if won else "nothing relevant was found"
         if must.query in candidate.unanswerable:
             reason = f"it has no answer, and {'nothing was' if won else 'hits were'} returned"
-        reason += f" in {won:,} of {asked:,} wordings and repeats" if 0 < won < asked else ""
+        reason += f" in {won:,} of {tries:,} wordings and repeats" if 0 < won < tries else ""
         outcome = Outcome.PASS if passed else Outcome.FAIL
         return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason, limit=hits)
     rule = Rule(metric=must.metric, min=must.min)

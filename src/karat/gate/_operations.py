@@ -255,8 +255,8 @@ def _describe_unsteady(queries: Sequence[str], candidate: Evaluation) -> str:
     """Return how many queries returned nothing in some of their wordings and repeats only."""
     if not queries:
         return ""
-    empty, asked = candidate.empties[queries[0]]
-    example = f"{name_first(queries[:1])} in {empty:,} of {asked:,}"
+    empty, tries = candidate.empties[queries[0]]
+    example = f"{name_first(queries[:1])} in {empty:,} of {tries:,}"
     return f", {len(queries):,} of them in some of their wordings or repeats ({example})"
 
 

@@ -87,9 +87,9 @@ class WeighedPool:
 def weigh_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure = "DCG@10") -> WeighedPool:
     """Return the pairs that two runs rank differently, judged or not, with what each adds to the difference."""
     linear = make_linear(measure, golden.relevant)
-    asked = dict.fromkeys(query for run in runs for query in run)
+    names = dict.fromkeys(query for run in runs for query in run)
     judged = golden.qrels()
-    queries = [query for query in asked if query not in golden.unanswerable and (query in judged or not golden.queries)]
+    queries = [query for query in names if query not in golden.unanswerable and (query in judged or not golden.queries)]
     documents = [
         document
         for query in queries

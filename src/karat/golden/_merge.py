@@ -214,8 +214,8 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
 
 def _leave_out(queries: Sequence[Query], paraphrases: Mapping[str, tuple[str, ...]]) -> tuple[Query, ...]:
     """Return queries without those that ask in the words of a paraphrase."""
-    asked = {folded(text) for texts in paraphrases.values() for text in texts}
-    return tuple(query for query in queries if not asked or folded(query.text) not in asked)
+    wordings = {folded(text) for texts in paraphrases.values() for text in texts}
+    return tuple(query for query in queries if not wordings or folded(query.text) not in wordings)
 
 
 def _note_reworded(count: int) -> Iterator[str]:

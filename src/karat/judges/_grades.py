@@ -30,11 +30,11 @@ def grade_by_overlap(question: str, passage: str) -> int:
     >>> grade_by_overlap("Is Wi-Fi free?", "Wi-Fi is free in all rooms."), grade_by_overlap("Is Wi-Fi free?", "A pool.")
     (3, 0)
     """
-    asked, phrase = _read_words(question)
-    if not asked:
+    terms, phrase = _read_words(question)
+    if not terms:
         return 0
     held, text = _read_words(passage)
-    share = len(asked & held) / len(asked)
+    share = len(terms & held) / len(terms)
     if phrase in text:
         return HIGHEST
     return next((grade for least, grade in _STEPS if share >= least), 0)

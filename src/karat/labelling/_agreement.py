@@ -47,12 +47,12 @@ def measure_labels(desk: Desk, queue: str = "", *, seed: int = 0) -> LabelAgreem
 
 
 def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
-    asked = desk.open_queue(queue).queue if queue else None
+    scope = desk.open_queue(queue).queue if queue else None
     with desk.lock:
         desk.book.refresh()
         # In an order of their own, or the intervals would depend on who labelled what first.
         pairs = sorted(
-            ((pair, votes) for pair, votes in desk.book.pairs() if asked is None or asked.find(pair) is not None),
+            ((pair, votes) for pair, votes in desk.book.pairs() if scope is None or scope.find(pair) is not None),
             key=lambda own: own[0],
         )
         votes = {pair: list_grades(own) for pair, own in pairs}

@@ -119,11 +119,11 @@ def _read_texts(golden: GoldenSet, state: QueueState, pair: Pair) -> tuple[str, 
     if number is None:
         return (query.text if query else ""), text, None
     row, place = state.queue.locate(number)
-    asked = query.text if query else row.new.text if row.new else ""
+    question = query.text if query else row.new.text if row.new else ""
     if text:
         span = row.spans[place] if row.spans else None
-        return asked, text, span if span and span[1] <= len(text.encode()) else None
-    return asked, row.texts[place] if row.texts else "", None
+        return question, text, span if span and span[1] <= len(text.encode()) else None
+    return question, row.texts[place] if row.texts else "", None
 
 
 def _find_texts(desk: Desk, pair: Pair) -> tuple[str, str, tuple[int, int] | None]:

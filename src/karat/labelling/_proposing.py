@@ -43,7 +43,7 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
             number = state.queue.find(pair)
             if number is None and not (settling and settle(votes)):
                 continue
-            is_short = number is not None and state.given[number] < state.queue.needed[number]
+            is_short = number is not None and state.labels[number] < state.queue.needed[number]
             refusal = _refuse(golden, pair, votes, fresh, is_short=is_short and not unfinished)
             if refusal:
                 left_out[refusal] += bool(list_labels(votes))

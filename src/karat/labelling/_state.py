@@ -62,7 +62,7 @@ class QueueState:
     def __init__(self, queue: Queue, book: Book, clock: Callable[[], float] = time.monotonic) -> None:
         self.queue = queue
         self.book = book
-        self.given = np.zeros(len(queue), np.int16)
+        self.labels = np.zeros(len(queue), np.int16)
         """How many labels each pair has; what was settled has all that it needs."""
         self.gains = np.full(len(queue), np.nan)
         self._clock = clock
@@ -82,7 +82,7 @@ class QueueState:
         self._seen = len(self.book.changes)
 
     def _begin(self) -> None:
-        self.given[:] = 0
+        self.labels[:] = 0
         self.gains[:] = np.nan
         self._answered.clear()
         self.tallies.clear()
@@ -98,10 +98,10 @@ class QueueState:
         if number is None:
             return
         votes = self.book.votes(pair)
-        before = int(self.given[number])
+        before = int(self.labels[number])
         labels = len(list_labels(votes))
-        self.given[number] = max(labels, int(self.queue.needed[number])) if settle(votes) else labels
-        is_taken_back = self.given[number] < before
+        self.labels[number] = max(labels, int(self.queue.needed[number])) if settle(votes) else labels
+        is_taken_back = self.labels[number] < before
         now = {who: line for (who, settles), line in votes.items() if not settles}
         for who in people:
             if who in now or number in self._answered.get(who, ()):
@@ -138,7 +138,7 @@ class QueueState:
         looked_at = Counter(other.holds for other in others)
         fallback = None
         for number in self._list_open(who, reader):
-            if self.given[number] + looked_at[number] < self.queue.needed[number]:
+            if self.labels[number] + looked_at[number] < self.queue.needed[number]:
                 return self._hold(reader, number, now)
             fallback = number if fallback is None else fallback
         return None if fallback is None else self._hold(reader, fallback, now)
@@ -163,7 +163,7 @@ class QueueState:
         answered = self._answered.get(who, {})
         for start in range(reader.cursor, len(reader.order), _AT_ONCE):
             block = reader.order[start : start + _AT_ONCE]
-            needy = block[self.given[block] < self.queue.needed[block]].tolist()
+            needy = block[self.labels[block] < self.queue.needed[block]].tolist()
             numbers = [number for number in needy if number not in answered]
             if not numbers and start == reader.cursor:
                 reader.cursor += _AT_ONCE
@@ -173,7 +173,7 @@ class QueueState:
         """Return how many pairs a person can label."""
         if self.queue.head.kind == "disputes":
             return len(self.list_disputes(who))
-        needy = self.given < self.queue.needed
+        needy = self.labels < self.queue.needed
         return int(np.count_nonzero(needy)) - sum(bool(needy[number]) for number in self._answered.get(who, ()))
 
     def list_disputes(self, who: str = "") -> list[Pair]:

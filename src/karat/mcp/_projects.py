@@ -44,7 +44,7 @@ def check(place: Place, arguments: CheckArguments) -> DecisionDocument:
         raise refuse_golden(lint.errors, str(place.folder))
     policy, baseline = project_policy(project), find_baseline(project)
     _admit(project)
-    asked = ask_project(
+    asked_run = ask_project(
         project,
         project.settings(),
         system=project.system(None, say=place.say, progress=place.progress),
@@ -53,8 +53,8 @@ def check(place: Place, arguments: CheckArguments) -> DecisionDocument:
         say=place.say,
         progress=lambda *far: place.progress("asking", *far),
     )
-    result, sending = decide_asked(project, asked, policy=policy, baseline=baseline)
-    document = report_document(result, file=asked.path.name, lint=lint.document(), brief=True)
+    result, sending = decide_asked(project, asked_run, policy=policy, baseline=baseline)
+    document = report_document(result, file=asked_run.path.name, lint=lint.document(), brief=True)
     if sending is not None and (note := sending.finish()):
         place.say(note)
     return document

@@ -44,7 +44,7 @@ def next_pair(place: Place, arguments: NextArguments) -> LabelTask:
             continue
         for number in state.queue.order(place.agent).tolist():
             pair = state.queue.pair(number)
-            if state.given[number] < state.queue.needed[number] and pair not in proposed:
+            if state.labels[number] < state.queue.needed[number] and pair not in proposed:
                 return show_task(desk, state.queue.name, place.agent, pair)
     names = ", ".join(shorten(state.queue.name) for state in states)
     raise UsageError(f"nothing is left in {names} that has no label and no proposal of yours")

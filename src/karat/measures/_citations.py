@@ -27,7 +27,7 @@ from karat.measures._cited import (
     share_section,
     supports,
 )
-from karat.measures._evidence import NOTHING, Asked, trace_measure
+from karat.measures._evidence import NOTHING, Case, trace_measure
 from karat.measures._measure import REL
 
 NO_ANCHORS = "no anchor in the golden set"
@@ -40,7 +40,7 @@ FIRST = Parameter(name="first", kind="bool", default=False, help="whether only t
 @trace_measure(
     "CiteCoverage", REL, FIRST, aliases=("citation_coverage",), cutoff="none", undefined=NO_ANSWER, independent=False
 )
-def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | str:
+def cite_coverage(case: Case, k: None, *, rel: int, first: bool) -> float | str:
     """Citation coverage: whether the answer cites something relevant, or a part of the section that has the answer.
 
     Formula: CiteCoverage = 1 if a citation has bytes in common with a relevant part, or is in an anchor, else 0
@@ -58,14 +58,14 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
     >>> score_hits(golden, {"q": ()}, ["CiteCoverage"], traces={"q": trace}).mean()
     {'CiteCoverage': 1.0}
     """
-    relevant = list_relevant(asked, rel)
-    if not relevant and not asked.gold.anchors:
+    relevant = list_relevant(case, rel)
+    if not relevant and not case.gold.anchors:
         return NO_GOLD
-    if lacks_answers(asked):
+    if lacks_answers(case):
         return NO_ANSWER
-    citations = list_citations(asked, first=first) if is_answered(asked) else ()
+    citations = list_citations(case, first=first) if is_answered(case) else ()
     return float(
-        any(is_in_anchor(asked, cited) or any(supports(asked, cited, gold) for gold in relevant) for cited in citations)
+        any(is_in_anchor(case, cited) or any(supports(case, cited, gold) for gold in relevant) for cited in citations)
     )
 
 
@@ -73,7 +73,7 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
     "CiteAccuracy", REL, WINDOW, FIRST, aliases=("citation_accuracy",), cutoff="none", undefined=NO_ANSWER,
     independent=False,
 )  # fmt: skip
-def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) -> float | str:
+def cite_accuracy(case: Case, k: None, *, rel: int, window: int, first: bool) -> float | str:
     """Citation accuracy: whether the answer cites the right section, and bytes of it that overlap the relevant ones.
 
     Formula: CiteAccuracy = 1 if a citation is in the section of a relevant part, and begins less than ``window``
@@ -93,15 +93,15 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
     >>> score_hits(golden, {"q": ()}, ["CiteAccuracy", "CiteAccuracy(window=10)"], traces={"q": trace}).mean()
     {'CiteAccuracy': 1.0, 'CiteAccuracy(window=10)': 0.0}
     """
-    relevant = list_relevant(asked, rel)
+    relevant = list_relevant(case, rel)
     if not relevant:
         return NO_GOLD
-    if not is_answered(asked):
-        return explain_silence(asked)
-    citations = list_citations(asked, first=first)
+    if not is_answered(case):
+        return explain_silence(case)
+    citations = list_citations(case, first=first)
     return float(
         any(
-            supports(asked, cited, gold, window) and share_section(asked, cited, gold)
+            supports(case, cited, gold, window) and share_section(case, cited, gold)
             for cited in citations
             for gold in relevant
         )
@@ -109,7 +109,7 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
 
 
 @trace_measure("CiteFirst", aliases=("cite_first",), cutoff="none", undefined=NO_ANSWER)
-def cite_first(asked: Asked, k: None) -> float | str:
+def cite_first(case: Case, k: None) -> float | str:
     """The cite-first contract: whether an answer cites anything at all.
 
     Formula: CiteFirst = 1 if the answer has a citation, else 0
@@ -125,16 +125,16 @@ def cite_first(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": (), "r": ()}, ["CiteFirst"], traces=traces).mean()
     {'CiteFirst': 0.5}
     """
-    if not is_answered(asked):
-        return explain_silence(asked)
-    return float(bool(asked.trace.citations))
+    if not is_answered(case):
+        return explain_silence(case)
+    return float(bool(case.trace.citations))
 
 
 @trace_measure(
     "AnchorDistance", aliases=("anchor_proximity",), cutoff="none", undefined=NO_ANSWER, higher_is_better=False,
     high=float("inf"),
 )  # fmt: skip
-def anchor_distance(asked: Asked, k: None) -> float | str:
+def anchor_distance(case: Case, k: None) -> float | str:
     """Anchor proximity: how many steps in the tree of sections lie between what was cited and the nearest anchor.
 
     Formula: AnchorDistance = mean over citations of the least depth(c) + depth(a) - 2 depth(lowest common ancestor)
@@ -151,26 +151,26 @@ def anchor_distance(asked: Asked, k: None) -> float | str:
     >>> score_hits(GoldenSet(queries=(query,)), {"q": ()}, ["AnchorDistance"], traces={"q": trace}).mean()
     {'AnchorDistance': 1.0}
     """
-    if not asked.gold.anchors:
+    if not case.gold.anchors:
         return NO_ANCHORS
-    if not is_answered(asked):
-        return explain_silence(asked)
-    steps = [_measure_distance(asked, cited) for cited in list_citations(asked)]
+    if not is_answered(case):
+        return explain_silence(case)
+    steps = [_measure_distance(case, cited) for cited in list_citations(case)]
     known = [step for step in steps if step is not None]
     return sum(known) / len(known) if known else ELSEWHERE
 
 
-def _measure_distance(asked: Asked, cited: Target) -> int | None:
+def _measure_distance(case: Case, cited: Target) -> int | None:
     """Return the steps from a citation to the nearest anchor of its document; None if there is none."""
     from karat.text import distance
 
-    section = asked.evidence.section(cited)
-    anchors = [asked.evidence.section(anchor) for anchor in asked.gold.anchors if anchor.document == cited.document]
+    section = case.evidence.section(cited)
+    anchors = [case.evidence.section(anchor) for anchor in case.gold.anchors if anchor.document == cited.document]
     return min((distance(section, anchor) for anchor in anchors if section and anchor), default=None)
 
 
 @trace_measure("AnchorHit", aliases=("anchor_hit",), undefined=NO_ANCHORS)
-def anchor_hit(asked: Asked, k: int) -> float | str:
+def anchor_hit(case: Case, k: int) -> float | str:
     """Anchor hit: whether a result in the top k is in the section that has the answer.
 
     Formula: AnchorHit@k = 1 if a result in the top k is a part of an anchor section, else 0
@@ -187,13 +187,13 @@ def anchor_hit(asked: Asked, k: int) -> float | str:
     >>> score_hits(GoldenSet(queries=(query,)), {"q": hits}, ["AnchorHit@1", "AnchorHit@5"], traces={"q": trace}).mean()
     {'AnchorHit@1': 0.0, 'AnchorHit@5': 1.0}
     """
-    if not asked.gold.anchors:
+    if not case.gold.anchors:
         return NO_ANCHORS
-    return float(any(is_in_anchor(asked, part_of(hit)) for hit in asked.hits(k)))
+    return float(any(is_in_anchor(case, part_of(hit)) for hit in case.hits(k)))
 
 
 @trace_measure("SectionTokens", aliases=("section_token_coverage",), undefined=NO_ANCHORS)
-def section_tokens(asked: Asked, k: int) -> float | str:
+def section_tokens(case: Case, k: int) -> float | str:
     """Section-token coverage: the share of the words of the anchor sections that the top k results hold.
 
     Formula: SectionTokens@k = |words of the anchors in the text of the top k| / |words of the anchors|
@@ -211,17 +211,17 @@ def section_tokens(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["SectionTokens@5"], traces={"q": trace}).mean()
     {'SectionTokens@5': 0.5}
     """
-    if not asked.gold.anchors:
+    if not case.gold.anchors:
         return NO_ANCHORS
     from karat.text import canonical
 
-    parts = [part_of(hit) for hit in asked.hits(k)]
+    parts = [part_of(hit) for hit in case.hits(k)]
     held = total = 0
-    for anchor in dict.fromkeys(asked.gold.anchors):
-        span, text = asked.evidence.place(anchor), canonical(asked.document(anchor.document).text).encode()
+    for anchor in dict.fromkeys(case.gold.anchors):
+        span, text = case.evidence.place(anchor), canonical(case.document(anchor.document).text).encode()
         if span is None or not text:
             return "the text of an anchor is not in the golden set"
-        places = [asked.evidence.place(part) for part in parts if part.document == anchor.document]
+        places = [case.evidence.place(part) for part in parts if part.document == anchor.document]
         starts = _list_word_starts(text, span)
         held += sum(any(place.start <= start < place.end for place in places if place) for start in starts)
         total += len(starts)
@@ -234,7 +234,7 @@ def _list_word_starts(text: bytes, span: Span) -> list[int]:
 
 
 @trace_measure("TopChunk", aliases=("top1_chunk", "top_1_chunk_match"), cutoff="none", undefined=NO_TOP_CHUNK)
-def top_chunk(asked: Asked, k: None) -> float | str:
+def top_chunk(case: Case, k: None) -> float | str:
     """Top-1 chunk match: whether the first result is the chunk that the golden set names.
 
     Formula: TopChunk = 1 if the id of the first result is the top chunk of the query, else 0
@@ -249,16 +249,16 @@ def top_chunk(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["TopChunk"], traces={"q": trace}).mean()
     {'TopChunk': 1.0}
     """
-    if not asked.gold.top_chunk:
+    if not case.gold.top_chunk:
         return NO_TOP_CHUNK
-    return float([hit.id for hit in asked.hits(1)] == [asked.gold.top_chunk])
+    return float([hit.id for hit in case.hits(1)] == [case.gold.top_chunk])
 
 
 @trace_measure(
     "Confusion", REL, aliases=("hard_negative_confusion",), undefined=NO_NEGATIVES, higher_is_better=False,
     independent=False,
 )  # fmt: skip
-def confusion(asked: Asked, k: int, *, rel: int) -> float | str:
+def confusion(case: Case, k: int, *, rel: int) -> float | str:
     """Hard-negative confusion: whether a hard negative stands above everything relevant in the top k.
 
     Formula: Confusion@k = 1 if the first result in the top k that is relevant or a hard negative is a hard negative,
@@ -275,29 +275,29 @@ def confusion(asked: Asked, k: int, *, rel: int) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["Confusion@5"], traces={"q": Trace(query="q", text="?", hits=hits)}).mean()
     {'Confusion@5': 1.0}
     """
-    if not asked.gold.negatives:
+    if not case.gold.negatives:
         return NO_NEGATIVES
-    hits = asked.hits(k)
+    hits = case.hits(k)
     if not hits:
         return NOTHING
-    relevant = list_relevant(asked, rel)
+    relevant = list_relevant(case, rel)
     for part in map(part_of, hits):
-        if _meets_any(asked, part, relevant):
+        if _meets_any(case, part, relevant):
             return 0.0
-        if _meets_any(asked, part, asked.gold.negatives):
+        if _meets_any(case, part, case.gold.negatives):
             return 1.0
     return 0.0
 
 
-def _meets_any(asked: Asked, part: Target, targets: Iterable[Target]) -> bool:
-    return any(meets(asked, part, target) for target in targets)
+def _meets_any(case: Case, part: Target, targets: Iterable[Target]) -> bool:
+    return any(meets(case, part, target) for target in targets)
 
 
 @trace_measure(
     "CiteConfusion", REL, aliases=("cited_negatives",), cutoff="none", undefined=NO_NEGATIVES, higher_is_better=False,
     independent=False,
 )  # fmt: skip
-def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
+def cite_confusion(case: Case, k: None, *, rel: int) -> float | str:
     """Cited hard negatives: the share of the citations that are hard negatives, and not relevant.
 
     Formula: CiteConfusion = |citations that meet a hard negative, and nothing relevant| / |citations|
@@ -312,13 +312,13 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["CiteConfusion"], traces={"q": trace}).mean()
     {'CiteConfusion': 0.5}
     """
-    if not asked.gold.negatives:
+    if not case.gold.negatives:
         return NO_NEGATIVES
-    if not is_answered(asked):
-        return explain_silence(asked)
-    relevant, citations = list_relevant(asked, rel), list_citations(asked)
+    if not is_answered(case):
+        return explain_silence(case)
+    relevant, citations = list_relevant(case, rel), list_citations(case)
     wrong = [
-        _meets_any(asked, cited, asked.gold.negatives) and not any(supports(asked, cited, gold) for gold in relevant)
+        _meets_any(case, cited, case.gold.negatives) and not any(supports(case, cited, gold) for gold in relevant)
         for cited in citations
     ]  # fmt: skip
     return sum(wrong) / len(wrong) if wrong else CITES_NOTHING

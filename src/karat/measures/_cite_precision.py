@@ -19,7 +19,7 @@ from karat.measures._cited import (
     share_section,
     supports,
 )
-from karat.measures._evidence import Asked, trace_measure
+from karat.measures._evidence import Case, trace_measure
 from karat.measures._measure import REL
 
 _UNIT = Parameter(
@@ -33,7 +33,7 @@ _END = 1 << 62
     "CitePrecision", REL, WINDOW, _UNIT, aliases=("citation_precision",), cutoff="none", undefined=NO_ANSWER,
     independent=False,
 )  # fmt: skip
-def cite_precision(asked: Asked, k: None, *, rel: int, window: int, unit: str) -> float | str:
+def cite_precision(case: Case, k: None, *, rel: int, window: int, unit: str) -> float | str:
     """Citation precision: the share of what an answer cites that is relevant, or in the section that has the answer.
 
     Formula: CitePrecision = mean over the cited documents of |citations that CiteAccuracy calls right, or that are in
@@ -56,62 +56,62 @@ def cite_precision(asked: Asked, k: None, *, rel: int, window: int, unit: str) -
     >>> score_hits(golden, {"q": ()}, ["CitePrecision", "CitePrecision(unit='bytes')"], traces={"q": trace}).mean()
     {'CitePrecision': 0.5, "CitePrecision(unit='bytes')": 0.75}
     """
-    relevant = list_relevant(asked, rel)
-    if not relevant and not asked.gold.anchors:
+    relevant = list_relevant(case, rel)
+    if not relevant and not case.gold.anchors:
         return NO_GOLD
-    if not is_answered(asked):
-        return explain_silence(asked)
-    citations = list(dict.fromkeys(list_citations(asked)))
+    if not is_answered(case):
+        return explain_silence(case)
+    citations = list(dict.fromkeys(list_citations(case)))
     if not citations:
         return 0.0
     if unit == "citations":
-        return _weigh_documents(asked, citations, relevant, window)
-    return _weigh_bytes(asked, citations, (*relevant, *asked.gold.anchors), window)
+        return _weigh_documents(case, citations, relevant, window)
+    return _weigh_bytes(case, citations, (*relevant, *case.gold.anchors), window)
 
 
-def _weigh_documents(asked: Asked, citations: list[Target], relevant: Iterable[Target], window: int) -> float:
+def _weigh_documents(case: Case, citations: list[Target], relevant: Iterable[Target], window: int) -> float:
     """Return the mean over the cited documents, so that a right citation in many slices weighs no more than one."""
     marks: dict[str, list[bool]] = {}
     for cited in citations:
-        marks.setdefault(cited.document, []).append(_is_right(asked, cited, relevant, window))
+        marks.setdefault(cited.document, []).append(_is_right(case, cited, relevant, window))
     return sum(sum(right) / len(right) for right in marks.values()) / len(marks)
 
 
-def _is_right(asked: Asked, cited: Target, relevant: Iterable[Target], window: int) -> bool:
-    return _exists(asked, cited) and (
-        is_in_anchor(asked, cited)
-        or any(supports(asked, cited, gold, window) and share_section(asked, cited, gold) for gold in relevant)
+def _is_right(case: Case, cited: Target, relevant: Iterable[Target], window: int) -> bool:
+    return _exists(case, cited) and (
+        is_in_anchor(case, cited)
+        or any(supports(case, cited, gold, window) and share_section(case, cited, gold) for gold in relevant)
     )
 
 
-def _weigh_bytes(asked: Asked, citations: list[Target], wanted: Iterable[Target], window: int) -> float | str:
+def _weigh_bytes(case: Case, citations: list[Target], wanted: Iterable[Target], window: int) -> float | str:
     """Return the share of the cited bytes that are wanted, times the share of the citations that exist."""
-    invented = set(find_invented(asked.evidence.golden, asked.trace))
-    made_up = {citation.document for citation in asked.trace.citations if citation.id in invented}
-    real = [cited for cited in citations if cited.document not in made_up and _exists(asked, cited)]
-    places = [(cited.document, asked.evidence.place(cited)) for cited in real]
+    invented = set(find_invented(case.evidence.golden, case.trace))
+    made_up = {citation.document for citation in case.trace.citations if citation.id in invented}
+    real = [cited for cited in citations if cited.document not in made_up and _exists(case, cited)]
+    places = [(cited.document, case.evidence.place(cited)) for cited in real]
     if not all(place is not None and len(place) for _, place in places):
         return UNKNOWN_TEXT
     cited_bytes = _merge((document, place.start, place.end) for document, place in places if place)
-    wanted_bytes = _merge(_list_wanted(asked, wanted, window))
+    wanted_bytes = _merge(_list_wanted(case, wanted, window))
     total = sum(end - start for _, start, end in cited_bytes)
     shared = sum(end - start for _, start, end in _intersect(cited_bytes, wanted_bytes))
     return shared / total * len(real) / len(citations) if total else 0.0
 
 
-def _exists(asked: Asked, cited: Target) -> bool:
+def _exists(case: Case, cited: Target) -> bool:
     """Return whether a document has a part that is cited, as far as its text is known."""
-    text = asked.document(cited.document).text
-    return not text or asked.evidence.place(cited) is not None
+    text = case.document(cited.document).text
+    return not text or case.evidence.place(cited) is not None
 
 
 _Piece = tuple[str, int, int]
 """A document, and the first and the last byte of a piece of it."""
 
 
-def _list_wanted(asked: Asked, wanted: Iterable[Target], window: int) -> Iterator[_Piece]:
+def _list_wanted(case: Case, wanted: Iterable[Target], window: int) -> Iterator[_Piece]:
     for part in wanted:
-        place = Span(0, _END) if part.whole else asked.evidence.place(part)
+        place = Span(0, _END) if part.whole else case.evidence.place(part)
         if place is not None:
             yield part.document, max(place.start - window, 0), place.end + window
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from karat.core import Citation, GoldenSet, Hit, Parameter, Target, Trace, document_of
-from karat.measures._evidence import NOTHING, Asked
+from karat.measures._evidence import NOTHING, Case
 
 NO_ANSWER = "no answer recorded"
 NO_GOLD = "nothing relevant in the golden set"
@@ -34,24 +34,24 @@ would pass it otherwise.
 WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
 
 
-def is_answered(asked: Asked) -> bool:
-    trace = asked.trace
+def is_answered(case: Case) -> bool:
+    trace = case.trace
     return bool(trace.answer or trace.citations) and not trace.refused
 
 
-def lacks_answers(asked: Asked) -> bool:
+def lacks_answers(case: Case) -> bool:
     """Return whether nothing says that the system answers at all: this question did not fail, and none has an answer.
 
     Where it answers or refuses others, a question without an answer is one that it did not answer.
     """
-    trace = asked.trace
-    return bool(trace.query) and not trace.error and not asked.evidence.has_answers
+    trace = case.trace
+    return bool(trace.query) and not trace.error and not case.evidence.has_answers
 
 
-def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
+def list_citations(case: Case, *, first: bool = False) -> list[Target]:
     """Return what the answer cites, each as a part of a document: by its own words, or those of the hit it names."""
-    hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
-    citations = asked.trace.citations[: 1 if first else None]
+    hits = {hit.id: hit for hit in reversed(case.trace.hits)}
+    citations = case.trace.citations[: 1 if first else None]
     return [_locate(citation, hits.get(citation.id)) for citation in citations]
 
 
@@ -69,12 +69,12 @@ def part_of(hit: Hit) -> Target:
     return Target(document=hit.document, section=hit.section, block=hit.block, span=hit.span)
 
 
-def list_relevant(asked: Asked, rel: int) -> list[Target]:
-    graded = asked.evidence.golden.grades_by_query.get(asked.query, {})
+def list_relevant(case: Case, rel: int) -> list[Target]:
+    graded = case.evidence.golden.grades_by_query.get(case.query, {})
     return [target for target, grade in graded.items() if grade >= max(rel, 0)]
 
 
-def meets(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
+def meets(case: Case, cited: Target, gold: Target, window: int = 0) -> bool:
     """Return whether a citation and a part of the gold have bytes in common, or are at most ``window`` bytes apart.
 
     A citation of a whole document, which says nothing about where, meets only gold that is a whole document.
@@ -83,44 +83,44 @@ def meets(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
         return cited.document == gold.document
     if cited.whole:
         return False
-    place, wanted = asked.evidence.place(cited), asked.evidence.place(gold)
+    place, wanted = case.evidence.place(cited), case.evidence.place(gold)
     if place is None or wanted is None:
         return bool(cited.block) and cited.block == gold.block
     return place.start < wanted.end + window and wanted.start - window < place.end
 
 
-def supports(asked: Asked, cited: Target, gold: Target, window: int = 0) -> bool:
+def supports(case: Case, cited: Target, gold: Target, window: int = 0) -> bool:
     """Return whether a citation meets something relevant; one of bytes that its document does not have never does."""
-    if cited.span is not None and asked.evidence.place(Target(document=cited.document, span=cited.span)) is None:
+    if cited.span is not None and case.evidence.place(Target(document=cited.document, span=cited.span)) is None:
         return False
-    return meets(asked, cited, gold, window)
+    return meets(case, cited, gold, window)
 
 
-def share_section(asked: Asked, cited: Target, gold: Target) -> bool:
+def share_section(case: Case, cited: Target, gold: Target) -> bool:
     """Return whether two parts are in the same section, as far as both say in which one they are."""
-    section, wanted = asked.evidence.section(cited), asked.evidence.section(gold)
+    section, wanted = case.evidence.section(cited), case.evidence.section(gold)
     return not section or not wanted or gold.whole or section == wanted or section.startswith(f"{wanted}.")
 
 
-def is_in_anchor(asked: Asked, cited: Target) -> bool:
-    return any(_is_in_section(asked, cited, anchor) for anchor in asked.gold.anchors)
+def is_in_anchor(case: Case, cited: Target) -> bool:
+    return any(_is_in_section(case, cited, anchor) for anchor in case.gold.anchors)
 
 
-def _is_in_section(asked: Asked, part: Target, anchor: Target) -> bool:
+def _is_in_section(case: Case, part: Target, anchor: Target) -> bool:
     """Return whether a part is in the section of an anchor, or in one below it."""
     if part.document != anchor.document or part.whole:
         return False
-    section, wanted = asked.evidence.section(part), asked.evidence.section(anchor)
+    section, wanted = case.evidence.section(part), case.evidence.section(anchor)
     return bool(section) and (section == wanted or section.startswith(f"{wanted}."))
 
 
-def explain_silence(asked: Asked) -> str:
+def explain_silence(case: Case) -> str:
     """Return why a question has no answer to measure."""
-    if lacks_answers(asked):
+    if lacks_answers(case):
         return NO_ANSWER
-    if asked.trace.refused:
+    if case.trace.refused:
         return REFUSED
-    return NOTHING if asked.trace.error or not asked.trace.query else EMPTY
+    return NOTHING if case.trace.error or not case.trace.query else EMPTY
 
 
 def find_invented(golden: GoldenSet, trace: Trace) -> list[str]:

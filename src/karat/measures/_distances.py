@@ -12,7 +12,7 @@ from typing import Any
 from karat.core import Hit, Parameter, Target
 from karat.measures._citations import FIRST, NO_ANCHORS
 from karat.measures._cited import CITES_NOTHING, UNKNOWN_TEXT, explain_silence, is_answered, list_citations, part_of
-from karat.measures._evidence import NOTHING, Asked, trace_measure
+from karat.measures._evidence import NOTHING, Case, trace_measure
 
 NO_EMBEDDER = "no embedder"
 _NOT_LOGGED = "no delta-S was logged"
@@ -42,7 +42,7 @@ _LOGGED = Parameter(
 @trace_measure(
     "DeltaS", _STAT, _TO, _LOGGED, aliases=("delta_s",), undefined=NO_EMBEDDER, higher_is_better=False, high=_FARTHEST
 )
-def delta_s(asked: Asked, k: int, *, stat: str, to: str, logged: bool) -> float | str:
+def delta_s(case: Case, k: int, *, stat: str, to: str, logged: bool) -> float | str:
     """Delta-S: how far the meaning of the top k results is from that of the question.
 
     Formula: DeltaS@k = median over the top k of 1 - cos(question, text of the result)
@@ -61,13 +61,13 @@ def delta_s(asked: Asked, k: int, *, stat: str, to: str, logged: bool) -> float 
     >>> score_hits(golden, {"q": trace.hits}, ["DeltaS@5"], traces={"q": trace}, embed=embed).mean()
     {'DeltaS@5': 0.2}
     """
-    hits = asked.hits(k)
+    hits = case.hits(k)
     if not hits:
         return NOTHING
     if logged:
-        distances: Sequence[float] | str = _read_logged(asked, hits)
+        distances: Sequence[float] | str = _read_logged(case, hits)
     else:
-        distances = _measure(asked, [_read_text(asked, part_of(hit), hit) for hit in hits], to)
+        distances = _measure(case, [_read_text(case, part_of(hit), hit) for hit in hits], to)
     return distances if isinstance(distances, str) else _summarise(distances, stat)
 
 
@@ -75,7 +75,7 @@ def delta_s(asked: Asked, k: int, *, stat: str, to: str, logged: bool) -> float 
     "CiteDeltaS", FIRST, _TO, _LOGGED, aliases=("cited_delta_s",), cutoff="none", undefined=NO_EMBEDDER,
     higher_is_better=False, high=_FARTHEST,
 )  # fmt: skip
-def cite_delta_s(asked: Asked, k: None, *, first: bool, to: str, logged: bool) -> float | str:
+def cite_delta_s(case: Case, k: None, *, first: bool, to: str, logged: bool) -> float | str:
     """Delta-S of citations: how far the meaning of what the answer cites is from that of the question.
 
     Formula: CiteDeltaS = the largest 1 - cos(question, cited text)
@@ -94,60 +94,60 @@ def cite_delta_s(asked: Asked, k: None, *, first: bool, to: str, logged: bool) -
     >>> score_hits(golden, {"q": ()}, ["CiteDeltaS"], traces={"q": trace}, embed=embed).mean()
     {'CiteDeltaS': 0.2}
     """
-    if not is_answered(asked):
-        return explain_silence(asked)
-    hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
-    named = [hits.get(citation.id) for citation in asked.trace.citations[: 1 if first else None]]
+    if not is_answered(case):
+        return explain_silence(case)
+    hits = {hit.id: hit for hit in reversed(case.trace.hits)}
+    named = [hits.get(citation.id) for citation in case.trace.citations[: 1 if first else None]]
     if not named:
         return CITES_NOTHING
     if logged:
         distances: Sequence[float] | str = (
-            _NOT_LOGGED if None in named else _read_logged(asked, [hit for hit in named if hit is not None])
+            _NOT_LOGGED if None in named else _read_logged(case, [hit for hit in named if hit is not None])
         )
     else:
-        parts = zip(list_citations(asked, first=first), named, strict=True)
-        distances = _measure(asked, [_read_text(asked, part, hit) for part, hit in parts], to)
+        parts = zip(list_citations(case, first=first), named, strict=True)
+        distances = _measure(case, [_read_text(case, part, hit) for part, hit in parts], to)
     return distances if isinstance(distances, str) else max(distances)
 
 
-def _read_text(asked: Asked, part: Target, hit: Hit | None) -> str:
+def _read_text(case: Case, part: Target, hit: Hit | None) -> str:
     """Return the text of a hit, or of what cites one: its content if it is the whole hit, or else that of the part."""
     if hit is not None and hit.content.strip() and part == part_of(hit):
         return hit.content.strip()
-    return asked.evidence.text(part)
+    return case.evidence.text(part)
 
 
-def _measure(asked: Asked, texts: Sequence[str], to: str) -> list[float] | str:
+def _measure(case: Case, texts: Sequence[str], to: str) -> list[float] | str:
     """Return the distance of each text, or why there is none: a mean of the others could be better than the truth."""
-    if asked.evidence.embed is None:
+    if case.evidence.embed is None:
         return NO_EMBEDDER
-    if to != "question" and not asked.gold.anchors:
+    if to != "question" and not case.gold.anchors:
         return NO_ANCHORS
-    question = (asked.trace.text or asked.gold.text).strip()
+    question = (case.trace.text or case.gold.text).strip()
     if not question or not all(texts):
         return UNKNOWN_TEXT
-    columns = [asked.evidence.measure_distances(question, texts)] if to != "anchor" else []
-    columns += [_measure_to_anchor(asked, texts)] if to != "question" else []
+    columns = [case.evidence.measure_distances(question, texts)] if to != "anchor" else []
+    columns += [_measure_to_anchor(case, texts)] if to != "question" else []
     known = [distance for column in columns for distance in column if distance is not None]
     if len(known) < len(texts) * len(columns):
         return UNKNOWN_TEXT
     return [max(known[place :: len(texts)]) for place in range(len(texts))]
 
 
-def _measure_to_anchor(asked: Asked, texts: Sequence[str]) -> list[float | None]:
+def _measure_to_anchor(case: Case, texts: Sequence[str]) -> list[float | None]:
     """Return the distance of each text to the nearest anchor; None if the text of no anchor is known."""
-    anchors = filter(None, map(asked.evidence.text, dict.fromkeys(asked.gold.anchors)))
-    columns = [asked.evidence.measure_distances(anchor, texts) for anchor in anchors]
+    anchors = filter(None, map(case.evidence.text, dict.fromkeys(case.gold.anchors)))
+    columns = [case.evidence.measure_distances(anchor, texts) for anchor in anchors]
     known = [[distance for distance in row if distance is not None] for row in zip(*columns, strict=True)]
     return [min(row, default=None) for row in known] if columns else [None] * len(texts)
 
 
-def _read_logged(asked: Asked, hits: Sequence[Hit]) -> list[float] | str:
+def _read_logged(case: Case, hits: Sequence[Hit]) -> list[float] | str:
     """Return the distances that the system logged of some of its hits; they stand beside the hits, one for each."""
-    logged: Any = asked.trace.telemetry.get(_KEY)
-    if not isinstance(logged, list | tuple) or len(logged) != len(asked.trace.hits):
+    logged: Any = case.trace.telemetry.get(_KEY)
+    if not isinstance(logged, list | tuple) or len(logged) != len(case.trace.hits):
         return _NOT_LOGGED
-    places = {hit.id: place for place, hit in reversed(list(enumerate(asked.trace.hits)))}
+    places = {hit.id: place for place, hit in reversed(list(enumerate(case.trace.hits)))}
     distances = [logged[places[hit.id]] for hit in hits]
     if not all(_is_distance(distance) for distance in distances):
         return _NOT_LOGGED

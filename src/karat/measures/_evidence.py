@@ -162,15 +162,15 @@ class Evidence:
             self._kept[key] = compute()
         return self._kept[key]
 
-    def ask(self, query: str) -> Asked:
+    def ask(self, query: str) -> Case:
         """Return what is known about one question."""
-        return Asked(evidence=self, query=query, trace=self.traces.get(query, _NO_TRACE))
+        return Case(evidence=self, query=query, trace=self.traces.get(query, _NO_TRACE))
 
-    def ask_all(self, query: str) -> list[Asked]:
+    def ask_all(self, query: str) -> list[Case]:
         """Return what is known about one question in each of its wordings and repeats."""
-        return [Asked(evidence=self, query=query, trace=trace) for trace in self.variants.get(query, ())]
+        return [Case(evidence=self, query=query, trace=trace) for trace in self.variants.get(query, ())]
 
-    def __iter__(self) -> Iterator[Asked]:
+    def __iter__(self) -> Iterator[Case]:
         return map(self.ask, self.traces)
 
 
@@ -184,7 +184,7 @@ def _follow(heirs: Mapping[str, str], name: str, families: dict[str, str]) -> No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Case:
     """One question of a run: its trace, and what the golden set says of it."""
 
     evidence: Evidence
@@ -240,7 +240,7 @@ class Asked:
 class Judge(Protocol):
     """Returns the value of a measure for one question, or the reason why it has none."""
 
-    def __call__(self, asked: Asked, k: Any, /, **params: Any) -> float | str: ...
+    def __call__(self, case: Case, k: Any, /, **params: Any) -> float | str: ...
 
 
 def trace_measure(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from karat.measures._evidence import Asked, share, trace_measure
+from karat.measures._evidence import Case, share, trace_measure
 
 NO_VERSIONS = "no versions in the golden set"
 
 
 @trace_measure("StaleFree", aliases=("stale_free_rate", "freshness.stale_free_rate"), undefined=NO_VERSIONS)
-def stale_free(asked: Asked, k: int) -> float | str:
+def stale_free(case: Case, k: int) -> float | str:
     """Stale-free rate: the share of the results that no newer version replaces.
 
     Formula: StaleFree@k = 1 - |out-of-date documents in the top k| / min(k, documents returned)
@@ -28,14 +28,14 @@ def stale_free(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["StaleFree@5"], traces={"q": trace}).mean()
     {'StaleFree@5': 0.75}
     """
-    if not asked.evidence.newest:
+    if not case.evidence.newest:
         return NO_VERSIONS
-    documents = asked.documents(k)
-    return share(sum(not asked.is_stale(name) for name in documents), documents)
+    documents = case.documents(k)
+    return share(sum(not case.is_stale(name) for name in documents), documents)
 
 
 @trace_measure("ConflictFree", aliases=("conflict_free_rate", "freshness.conflict_free_rate"), undefined=NO_VERSIONS)
-def conflict_free(asked: Asked, k: int) -> float | str:
+def conflict_free(case: Case, k: int) -> float | str:
     """Conflict-free rate: the share of the results that are not one of several versions of the same document.
 
     Formula: ConflictFree@k = 1 - |documents in the top k with another version in the top k| / min(k, documents
@@ -53,10 +53,10 @@ def conflict_free(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["ConflictFree@5", "ConflictFree@1"], traces={"q": trace}).mean()
     {'ConflictFree@5': 0.5, 'ConflictFree@1': 1.0}
     """
-    families = asked.evidence.newest
+    families = case.evidence.newest
     if not families:
         return NO_VERSIONS
-    documents = asked.documents(k)
+    documents = case.documents(k)
     own = [families.get(name, "") for name in documents]
     counts = Counter(own)
     return share(sum(not family or counts[family] == 1 for family in own), documents)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from karat.core import MEASURES, Parameter
 from karat.measures._cited import NO_CLAIM, NO_WORDS, REFUSED
-from karat.measures._evidence import NOTHING, Asked, trace_measure
+from karat.measures._evidence import NOTHING, Case, trace_measure
 
 NOT_JUDGED = "not judged"
 JUDGE_FAILED = "the judge failed"
@@ -49,10 +49,10 @@ BLIND: Mapping[str, str] = {
 _NAME = Parameter(name="name", kind="str", default="", help="the name of the rubric")
 
 
-def _read_opinion(asked: Asked, judge: str) -> float | str:
-    if asked.trace.error or not asked.trace.query:
+def _read_opinion(case: Case, judge: str) -> float | str:
+    if case.trace.error or not case.trace.query:
         return NOTHING
-    opinion = asked.trace.opinions.get(judge)
+    opinion = case.trace.opinions.get(judge)
     if opinion is None:
         return NOT_JUDGED
     if not isinstance(opinion, str) or is_excused(opinion) or opinion.startswith(NO_OPINION):
@@ -61,7 +61,7 @@ def _read_opinion(asked: Asked, judge: str) -> float | str:
 
 
 @trace_measure("Faithfulness", aliases=("faithfulness",), cutoff="none", undefined=NOT_JUDGED)
-def faithfulness(asked: Asked, k: None) -> float | str:
+def faithfulness(case: Case, k: None) -> float | str:
     """Faithfulness: the share of the answer's claims that the retrieved texts support.
 
     Formula: |claims of the answer that a text supports, with words that it has| / |claims of the answer|
@@ -77,11 +77,11 @@ def faithfulness(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["Faithfulness"], traces={"q": trace}).mean()
     {'Faithfulness': 0.75}
     """
-    return _read_opinion(asked, "faithfulness")
+    return _read_opinion(case, "faithfulness")
 
 
 @trace_measure("ContextPrecision", aliases=("context_precision",), cutoff="none", undefined=NOT_JUDGED)
-def context_precision(asked: Asked, k: None) -> float | str:
+def context_precision(case: Case, k: None) -> float | str:
     """Context precision: whether the texts that help to reach the reference answer come first.
 
     Formula: mean over the texts that help of the share of such texts down to that rank
@@ -96,13 +96,13 @@ def context_precision(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["ContextPrecision"], traces={"q": trace}).mean()
     {'ContextPrecision': 0.75}
     """
-    return _read_opinion(asked, "context_precision")
+    return _read_opinion(case, "context_precision")
 
 
 @trace_measure(
     "ContextPrecisionOwn", aliases=("context_precision_without_reference",), cutoff="none", undefined=NOT_JUDGED
 )
-def context_precision_own(asked: Asked, k: None) -> float | str:
+def context_precision_own(case: Case, k: None) -> float | str:
     """Context precision without a reference: whether the texts that helped to reach the answer given come first.
 
     Formula: as for ContextPrecision, with the answer in the place of the reference
@@ -118,11 +118,11 @@ def context_precision_own(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["ContextPrecisionOwn"], traces={"q": trace}).mean()
     {'ContextPrecisionOwn': 0.75}
     """
-    return _read_opinion(asked, "context_precision_without_reference")
+    return _read_opinion(case, "context_precision_without_reference")
 
 
 @trace_measure("ContextRecall", aliases=("context_recall",), cutoff="none", undefined=NOT_JUDGED)
-def context_recall(asked: Asked, k: None) -> float | str:
+def context_recall(case: Case, k: None) -> float | str:
     """Context recall: the share of the reference answer's claims that the retrieved texts support.
 
     Formula: |claims of the reference that a text supports| / |claims of the reference|
@@ -137,11 +137,11 @@ def context_recall(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["ContextRecall"], traces={"q": trace}).mean()
     {'ContextRecall': 0.75}
     """
-    return _read_opinion(asked, "context_recall")
+    return _read_opinion(case, "context_recall")
 
 
 @trace_measure("AnswerRelevance", aliases=("answer_relevance",), cutoff="none", undefined=NOT_JUDGED)
-def answer_relevance(asked: Asked, k: None) -> float | str:
+def answer_relevance(case: Case, k: None) -> float | str:
     """Answer relevance: how like the question those questions are that the answer answers.
 
     Formula: mean cosine of the question and N questions that a model makes from the answer
@@ -157,11 +157,11 @@ def answer_relevance(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["AnswerRelevance"], traces={"q": trace}).mean()
     {'AnswerRelevance': 0.75}
     """
-    return _read_opinion(asked, "answer_relevance")
+    return _read_opinion(case, "answer_relevance")
 
 
 @trace_measure("AnswerPrecision", aliases=("answer_precision",), cutoff="none", undefined=NOT_JUDGED)
-def answer_precision(asked: Asked, k: None) -> float | str:
+def answer_precision(case: Case, k: None) -> float | str:
     """Answer precision: the share of the answer's claims that the reference answer supports.
 
     Formula: |claims of the answer that the reference supports| / |claims of the answer|
@@ -176,11 +176,11 @@ def answer_precision(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["AnswerPrecision"], traces={"q": trace}).mean()
     {'AnswerPrecision': 0.75}
     """
-    return _read_opinion(asked, "answer_precision")
+    return _read_opinion(case, "answer_precision")
 
 
 @trace_measure("AnswerRecall", aliases=("answer_recall",), cutoff="none", undefined=NOT_JUDGED)
-def answer_recall(asked: Asked, k: None) -> float | str:
+def answer_recall(case: Case, k: None) -> float | str:
     """Answer recall: the share of the reference answer's claims that the answer supports.
 
     Formula: |claims of the reference that the answer supports| / |claims of the reference|
@@ -195,11 +195,11 @@ def answer_recall(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["AnswerRecall"], traces={"q": trace}).mean()
     {'AnswerRecall': 0.75}
     """
-    return _read_opinion(asked, "answer_recall")
+    return _read_opinion(case, "answer_recall")
 
 
 @trace_measure("AnswerCorrectness", aliases=("answer_correctness",), cutoff="none", undefined=NOT_JUDGED)
-def answer_correctness(asked: Asked, k: None) -> float | str:
+def answer_correctness(case: Case, k: None) -> float | str:
     """Answer correctness: the harmonic mean of answer precision and answer recall.
 
     Formula: 2 P R / (P + R), where P is a share of the answer's claims, and R of the reference's
@@ -214,13 +214,13 @@ def answer_correctness(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["AnswerCorrectness"], traces={"q": trace}).mean()
     {'AnswerCorrectness': 0.75}
     """
-    return _read_opinion(asked, "answer_correctness")
+    return _read_opinion(case, "answer_correctness")
 
 
 @trace_measure(
     "NoiseSensitivity", aliases=("noise_sensitivity",), cutoff="none", undefined=NOT_JUDGED, higher_is_better=False
 )
-def noise_sensitivity(asked: Asked, k: None) -> float | str:
+def noise_sensitivity(case: Case, k: None) -> float | str:
     """Noise sensitivity: the share of the answer's claims that are wrong, and come from a text that does not help.
 
     Formula: |claims that the reference does not support, and a text that does not help does| / |claims of the answer|
@@ -235,11 +235,11 @@ def noise_sensitivity(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["NoiseSensitivity"], traces={"q": trace}).mean()
     {'NoiseSensitivity': 0.75}
     """
-    return _read_opinion(asked, "noise_sensitivity")
+    return _read_opinion(case, "noise_sensitivity")
 
 
 @trace_measure("RefusalRightness", aliases=("refusal",), cutoff="none", undefined=NOT_JUDGED, queries="all")
-def refusal_rightness(asked: Asked, k: None) -> float | str:
+def refusal_rightness(case: Case, k: None) -> float | str:
     """Refusal rightness: whether a question was refused exactly if the documents cannot answer it.
 
     Formula: 1 if an unanswerable question was refused, or an answerable one was not, else 0
@@ -255,11 +255,11 @@ def refusal_rightness(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["RefusalRightness"], traces={"q": trace}).mean()
     {'RefusalRightness': 0.75}
     """
-    return _read_opinion(asked, "refusal")
+    return _read_opinion(case, "refusal")
 
 
 @trace_measure("LexicalSupport", aliases=("lexical_support",), cutoff="none", undefined=NOT_JUDGED)
-def lexical_support(asked: Asked, k: None) -> float | str:
+def lexical_support(case: Case, k: None) -> float | str:
     """Lexical support: how far the words of the answer are in the retrieved texts; blind to meaning.
 
     Formula: mean over the sentences of the answer of the mean of five shares of words, less missing numbers and names
@@ -275,11 +275,11 @@ def lexical_support(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["LexicalSupport"], traces={"q": trace}).mean()
     {'LexicalSupport': 0.75}
     """
-    return _read_opinion(asked, "lexical_support")
+    return _read_opinion(case, "lexical_support")
 
 
 @trace_measure("AnswerSimilarity", aliases=("answer_similarity",), cutoff="none", undefined=NOT_JUDGED)
-def answer_similarity(asked: Asked, k: None) -> float | str:
+def answer_similarity(case: Case, k: None) -> float | str:
     """Answer similarity: the cosine of the answer and the reference answer, by an embedder.
 
     Formula: max(0, cosine(answer, reference))
@@ -295,11 +295,11 @@ def answer_similarity(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["AnswerSimilarity"], traces={"q": trace}).mean()
     {'AnswerSimilarity': 0.75}
     """
-    return _read_opinion(asked, "answer_similarity")
+    return _read_opinion(case, "answer_similarity")
 
 
 @trace_measure("PassageRelevance", aliases=("passage_relevance",), cutoff="none", undefined=NOT_JUDGED)
-def passage_relevance(asked: Asked, k: None) -> float | str:
+def passage_relevance(case: Case, k: None) -> float | str:
     """Passage relevance: the mean grade of the retrieved texts, by a model, as a share of the highest.
 
     Formula: mean over the texts of grade / 3
@@ -314,11 +314,11 @@ def passage_relevance(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["PassageRelevance"], traces={"q": trace}).mean()
     {'PassageRelevance': 0.75}
     """
-    return _read_opinion(asked, "passage_relevance")
+    return _read_opinion(case, "passage_relevance")
 
 
 @trace_measure("OverlapGrade", aliases=("overlap_grade",), cutoff="none", undefined=NOT_JUDGED)
-def overlap_grade(asked: Asked, k: None) -> float | str:
+def overlap_grade(case: Case, k: None) -> float | str:
     """Overlap grade: the mean grade of the retrieved texts by the words of the question; blind to meaning.
 
     Formula: mean over the texts of grade / 3; the grade is 3 from 45 % of the words on, 2 from 25 %, 1 from 10 %
@@ -333,11 +333,11 @@ def overlap_grade(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["OverlapGrade"], traces={"q": trace}).mean()
     {'OverlapGrade': 0.75}
     """
-    return _read_opinion(asked, "overlap_grade")
+    return _read_opinion(case, "overlap_grade")
 
 
 @trace_measure("Entailment", aliases=("entailment",), cutoff="none", undefined=NOT_JUDGED)
-def entailment(asked: Asked, k: None) -> float | str:
+def entailment(case: Case, k: None) -> float | str:
     """Entailment: how far the retrieved texts entail the answer, by a model of the user.
 
     Formula: mean over the sentences of the answer of the highest value that any text gives it
@@ -353,11 +353,11 @@ def entailment(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["Entailment"], traces={"q": trace}).mean()
     {'Entailment': 0.75}
     """
-    return _read_opinion(asked, "entailment")
+    return _read_opinion(case, "entailment")
 
 
 @trace_measure("Rubric", _NAME, aliases=("rubric",), cutoff="none", undefined=NOT_JUDGED)
-def rubric(asked: Asked, k: None, *, name: str) -> float | str:
+def rubric(case: Case, k: None, *, name: str) -> float | str:
     """Rubric: the score of the answer by a rubric of the user, from 0 for the lowest to 1 for the highest.
 
     Formula: (score - lowest) / (highest - lowest)
@@ -372,7 +372,7 @@ def rubric(asked: Asked, k: None, *, name: str) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["Rubric(name='tone')"], traces={"q": trace}).mean()
     {"Rubric(name='tone')": 0.75}
     """
-    return _read_opinion(asked, name)
+    return _read_opinion(case, name)
 
 
 JUDGED = frozenset(row.name for row in MEASURES.list_added() if row.kernel.__module__ == __name__)

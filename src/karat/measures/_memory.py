@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from karat.core import InputError, Parameter, shorten
-from karat.measures._evidence import Asked, Evidence, trace_measure
+from karat.measures._evidence import Case, Evidence, trace_measure
 from karat.measures._measure import REL
 
 NO_MUST_SHOW = "no must-show documents"
@@ -37,19 +37,19 @@ _INTENTS = {
 _CREATED = ("created", "created_at", "createdAt", "effective_timestamp")
 
 
-def _shown(asked: Asked, k: int) -> tuple[int, int] | str:
+def _shown(case: Case, k: int) -> tuple[int, int] | str:
     """Return how many must-show documents are in the top k, and how many there are, or why there are none."""
-    wanted = set(asked.gold.must_show)
+    wanted = set(case.gold.must_show)
     if len(wanted) > k:
         raise InputError(
-            f"query {shorten(asked.query)} has {len(wanted)} must-show documents, which no top {k} can hold",
+            f"query {shorten(case.query)} has {len(wanted)} must-show documents, which no top {k} can hold",
             hint=f"choose a cut-off of at least {len(wanted)}",
         )
-    return (len(wanted & set(asked.documents(k))), len(wanted)) if wanted else NO_MUST_SHOW
+    return (len(wanted & set(case.documents(k))), len(wanted)) if wanted else NO_MUST_SHOW
 
 
 @trace_measure("MustShow", aliases=("surfacing",), undefined=NO_MUST_SHOW)
-def must_show(asked: Asked, k: int) -> float | str:
+def must_show(case: Case, k: int) -> float | str:
     """Must-show surfacing: the share of the documents that must be shown which are in the top k.
 
     Formula: MustShow@k = |must-show documents of the query in the top k| / |must-show documents of the query|
@@ -64,12 +64,12 @@ def must_show(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["MustShow@5", "MustShowAll@5"], traces={"q": trace}).mean()
     {'MustShow@5': 0.5, 'MustShowAll@5': 0.0}
     """
-    shown = _shown(asked, k)
+    shown = _shown(case, k)
     return shown if isinstance(shown, str) else shown[0] / shown[1]
 
 
 @trace_measure("MustShowAll", aliases=("all_shown", "surfacing_rate"), undefined=NO_MUST_SHOW)
-def must_show_all(asked: Asked, k: int) -> float | str:
+def must_show_all(case: Case, k: int) -> float | str:
     """Must-show surfacing rate: whether all documents that must be shown are in the top k.
 
     Formula: MustShowAll@k = 1 if the top k has every must-show document of the query, else 0
@@ -84,14 +84,14 @@ def must_show_all(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["MustShowAll@5"], traces={"q": trace}).mean()
     {'MustShowAll@5': 1.0}
     """
-    shown = _shown(asked, k)
+    shown = _shown(case, k)
     return shown if isinstance(shown, str) else float(shown[0] == shown[1])
 
 
 @trace_measure(
     "ImportanceR", REL, *_TIERS, aliases=("importance_weighted_recall",), undefined=NO_TIERS, independent=False
 )
-def importance_recall(asked: Asked, k: int, *, rel: int, **weights: float) -> float | str:
+def importance_recall(case: Case, k: int, *, rel: int, **weights: float) -> float | str:
     """Importance-weighted recall: recall in which a relevant document counts as much as its tier is worth.
 
     Formula: ImportanceR@k = sum of the weights of relevant documents in the top k / sum of the weights of all of
@@ -111,16 +111,16 @@ def importance_recall(asked: Asked, k: int, *, rel: int, **weights: float) -> fl
     >>> score_hits(golden, {"q": trace.hits}, ["ImportanceR@5"], traces={"q": trace}).mean()
     {'ImportanceR@5': 0.75}
     """
-    tiers = {name: asked.document(name).tier for name in asked.relevant(rel)}
+    tiers = {name: case.document(name).tier for name in case.relevant(rel)}
     if not any(tiers.values()):
         return NO_TIERS
     worth = {name: weights.get(tier, weights["normal"]) for name, tier in tiers.items()}
     total = math.fsum(worth.values())
-    return math.fsum(worth.get(name, 0.0) for name in asked.documents(k)) / total if total else NO_TIERS
+    return math.fsum(worth.get(name, 0.0) for name in case.documents(k)) / total if total else NO_TIERS
 
 
 @trace_measure("Chain", aliases=("causal_chain_completeness", "chain_completeness"), undefined=NO_CHAIN)
-def chain(asked: Asked, k: int) -> float | str:
+def chain(case: Case, k: int) -> float | str:
     """Causal-chain completeness: the share of the documents that answer a query only together which are in the top k.
 
     Formula: Chain@k = |documents of the query's chain in the top k| / |documents of the query's chain|
@@ -135,12 +135,12 @@ def chain(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["Chain@5"], traces={"q": trace}).mean()
     {'Chain@5': 0.5}
     """
-    wanted = set(asked.gold.chain)
-    return len(wanted & set(asked.documents(k))) / len(wanted) if wanted else NO_CHAIN
+    wanted = set(case.gold.chain)
+    return len(wanted & set(case.documents(k))) / len(wanted) if wanted else NO_CHAIN
 
 
 @trace_measure("ColdRR", REL, aliases=("cold_start_mrr", "cold_start_rr"), undefined=NOT_COLD, independent=False)
-def cold_reciprocal_rank(asked: Asked, k: int, *, rel: int) -> float | str:
+def cold_reciprocal_rank(case: Case, k: int, *, rel: int) -> float | str:
     """Cold-start reciprocal rank: that of the first query of each session, when the system knows nothing of it yet.
 
     Formula: ColdRR@k = RR@k of the queries with turn 1
@@ -158,11 +158,11 @@ def cold_reciprocal_rank(asked: Asked, k: int, *, rel: int) -> float | str:
     >>> score_hits(golden, hits, ["ColdRR@5", "WarmRR@5"], traces=traces).mean()
     {'ColdRR@5': 0.5, 'WarmRR@5': 1.0}
     """
-    return asked.reciprocal_rank(k, rel) if asked.turn == 1 and asked.relevant(rel) else NOT_COLD
+    return case.reciprocal_rank(k, rel) if case.turn == 1 and case.relevant(rel) else NOT_COLD
 
 
 @trace_measure("WarmRR", REL, aliases=("warm_mrr", "warm_rr"), undefined=NOT_WARM, independent=False)
-def warm_reciprocal_rank(asked: Asked, k: int, *, rel: int) -> float | str:
+def warm_reciprocal_rank(case: Case, k: int, *, rel: int) -> float | str:
     """Warm reciprocal rank: that of the later queries of each session.
 
     Formula: WarmRR@k = RR@k of the queries with a turn above 1
@@ -179,11 +179,11 @@ def warm_reciprocal_rank(asked: Asked, k: int, *, rel: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["WarmRR@5"], traces={"q": trace}).mean()
     {'WarmRR@5': 0.5}
     """
-    return asked.reciprocal_rank(k, rel) if asked.turn > 1 and asked.relevant(rel) else NOT_WARM
+    return case.reciprocal_rank(k, rel) if case.turn > 1 and case.relevant(rel) else NOT_WARM
 
 
 @trace_measure("ColdStart", REL, aliases=("cold_start_ratio",), undefined=NOT_COLD, high=math.inf, independent=False)
-def cold_start(asked: Asked, k: int, *, rel: int) -> float | str:
+def cold_start(case: Case, k: int, *, rel: int) -> float | str:
     """Cold start against warm: the reciprocal rank of first queries, as a multiple of that of later ones.
 
     Formula: ColdStart@k = RR@k of a query with turn 1 / the mean of WarmRR@k over the run, so that its mean is mean
@@ -205,17 +205,17 @@ def cold_start(asked: Asked, k: int, *, rel: int) -> float | str:
     >>> score_hits(golden, hits, ["ColdStart@5"], traces=traces).mean()
     {'ColdStart@5': 0.5}
     """
-    own = cold_reciprocal_rank(asked, k, rel=rel)
+    own = cold_reciprocal_rank(case, k, rel=rel)
     if isinstance(own, str):
         return own
-    warm = asked.evidence.cache("WarmRR", k, rel, lambda: _average_warm(asked.evidence, k, rel))
+    warm = case.evidence.cache("WarmRR", k, rel, lambda: _average_warm(case.evidence, k, rel))
     return own / warm if warm else NO_WARM
 
 
 def _average_warm(evidence: Evidence, k: int, rel: int) -> float:
     """Return the mean of WarmRR, in which a query without hits counts as 1; 0 if no later query finds anything."""
-    values = ((asked, warm_reciprocal_rank(asked, k, rel=rel)) for asked in evidence)
-    known = [(bool(asked.hits(k)), value) for asked, value in values if not isinstance(value, str)]
+    values = ((case, warm_reciprocal_rank(case, k, rel=rel)) for case in evidence)
+    known = [(bool(case.hits(k)), value) for case, value in values if not isinstance(value, str)]
     if not any(value for _, value in known):
         return 0.0
     return math.fsum(value if has_hits else 1.0 for has_hits, value in known) / len(known)
@@ -229,7 +229,7 @@ def _average_warm(evidence: Evidence, k: int, rel: int) -> float:
     higher_is_better=None,
     high=math.inf,
 )
-def dedup_tokens(asked: Asked, k: None) -> float | str:
+def dedup_tokens(case: Case, k: None) -> float | str:
     """Session-dedup token savings: the tokens of results that were left out because the session had seen them.
 
     Formula: DedupTokens = the sum of ``tokens_saved`` in ``dedup`` of the telemetry, over the queries of a session
@@ -248,16 +248,16 @@ def dedup_tokens(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"a": (), "b": ()}, ["DedupTokens"], traces=traces).mean()
     {'DedupTokens': 340.0}
     """
-    queries = asked.evidence.sessions.get(asked.session, (asked.query,)) if asked.session else (asked.query,)
-    if asked.query != queries[0]:
+    queries = case.evidence.sessions.get(case.session, (case.query,)) if case.session else (case.query,)
+    if case.query != queries[0]:
         return NO_DEDUP
-    saved = [_saved_tokens(asked.evidence.ask(query)) for query in queries]
+    saved = [_saved_tokens(case.evidence.ask(query)) for query in queries]
     known = [tokens for tokens in saved if tokens is not None]
     return float(sum(known)) if known else NO_DEDUP
 
 
-def _saved_tokens(asked: Asked) -> float | None:
-    facts = asked.trace.telemetry.get("dedup")
+def _saved_tokens(case: Case) -> float | None:
+    facts = case.trace.telemetry.get("dedup")
     if not isinstance(facts, dict):
         return None
     tokens = facts.get("tokens_saved", facts.get("tokensSaved"))
@@ -265,7 +265,7 @@ def _saved_tokens(asked: Asked) -> float | None:
 
 
 @trace_measure("nDCG_intent", aliases=("intent_weighted_ndcg",), undefined=NO_INTENT, independent=False)
-def intent_ndcg(asked: Asked, k: int) -> float | str:
+def intent_ndcg(case: Case, k: int) -> float | str:
     """Intent-weighted nDCG: nDCG in which a grade is worth what it is worth for the intent of the query.
 
     Formula: nDCG@k with gain 2^w - 1, where w is the worth of the grade for the intent: grades 1, 2 and 3 are worth
@@ -284,16 +284,16 @@ def intent_ndcg(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["nDCG_intent@5", "nDCG_intent@1"], traces={"q": trace}).mean()
     {'nDCG_intent@5': 0.6858288052712634, 'nDCG_intent@1': 0.0967741935483871}
     """
-    if not asked.gold.intent:
+    if not case.gold.intent:
         return NO_INTENT
-    worth = _INTENTS.get(asked.gold.intent, ())
+    worth = _INTENTS.get(case.gold.intent, ())
     gains = {
         name: 2 ** (worth[grade] if grade < len(worth) else float(grade)) - 1
-        for name, grade in asked.evidence.grades.get(asked.query, {}).items()
+        for name, grade in case.evidence.grades.get(case.query, {}).items()
         if grade > 0
     }
     ideal = _discounted(sorted(gains.values(), reverse=True)[:k])
-    return _discounted([gains.get(name, 0.0) for name in asked.documents(k)]) / ideal if ideal else NO_INTENT
+    return _discounted([gains.get(name, 0.0) for name in case.documents(k)]) / ideal if ideal else NO_INTENT
 
 
 def _discounted(gains: list[float]) -> float:
@@ -301,7 +301,7 @@ def _discounted(gains: list[float]) -> float:
 
 
 @trace_measure("NewFound", REL, _HOURS, aliases=("cold_start_detection",), undefined=NOTHING_NEW, independent=False)
-def new_found(asked: Asked, k: int, *, rel: int, hours: float) -> float | str:
+def new_found(case: Case, k: int, *, rel: int, hours: float) -> float | str:
     """Cold-start detection: whether a relevant document that was new when the question was asked is in the top k.
 
     Formula: NewFound(hours=h)@k = 1 if the top k has a relevant document that was at most h hours old, else 0
@@ -320,18 +320,18 @@ def new_found(asked: Asked, k: int, *, rel: int, hours: float) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["NewFound@10"], traces={"q": trace}).mean()
     {'NewFound@10': 1.0}
     """
-    now = _parse_time(asked.trace.context.time or asked.gold.harvested)
+    now = _parse_time(case.trace.context.time or case.gold.harvested)
     if now is None:
         return NOTHING_NEW
-    created = {name: _created(asked, name) for name in asked.relevant(rel)}
+    created = {name: _created(case, name) for name in case.relevant(rel)}
     new = {
         name for name, time in created.items() if time is not None and 0 <= (now - time).total_seconds() <= hours * 3600
     }
-    return float(not new.isdisjoint(asked.documents(k))) if new else NOTHING_NEW
+    return float(not new.isdisjoint(case.documents(k))) if new else NOTHING_NEW
 
 
-def _created(asked: Asked, document: str) -> datetime | None:
-    metadata = asked.document(document).metadata
+def _created(case: Case, document: str) -> datetime | None:
+    metadata = case.document(document).metadata
     return next((time for name in _CREATED if (time := _parse_time(metadata.get(name))) is not None), None)
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from karat.core import Hit, Parameter
-from karat.measures._evidence import NOTHING, Asked, share, trace_measure
+from karat.measures._evidence import NOTHING, Case, share, trace_measure
 
 NO_CHANNELS = "no channels recorded"
 NO_EXPANSION = "no expansion recorded"
@@ -26,10 +26,10 @@ _EXPANSIONS = ("expand", "expansion", "query-expansion")
 _WEIGHTS = (0.40, 0.25, 0.20, 0.15)
 
 
-def _channels(asked: Asked, hits: Sequence[Hit]) -> list[dict[str, int]]:
+def _channels(case: Case, hits: Sequence[Hit]) -> list[dict[str, int]]:
     """Return the channels that found each hit, with its rank in each: its own record, or the candidate stages."""
     places: dict[str, dict[str, int]] = {}
-    for stage in asked.trace.stages:
+    for stage in case.trace.stages:
         for rank, candidate in enumerate(stage.hits if stage.channel else (), 1):
             places.setdefault(candidate.id, {}).setdefault(stage.channel, rank)
     return [
@@ -38,18 +38,18 @@ def _channels(asked: Asked, hits: Sequence[Hit]) -> list[dict[str, int]]:
     ]
 
 
-def _found_by(asked: Asked, hits: Sequence[Hit]) -> list[dict[str, int]] | str:
+def _found_by(case: Case, hits: Sequence[Hit]) -> list[dict[str, int]] | str:
     """Return the channels of each hit, or why they are not known."""
     if not hits:
         return NOTHING
-    channels = _channels(asked, hits)
+    channels = _channels(case, hits)
     return channels if any(channels) else NO_CHANNELS
 
 
 @trace_measure(
     "ChannelShare", _CHANNEL, aliases=("channel_contribution",), undefined=NO_CHANNELS, higher_is_better=None
 )
-def channel_share(asked: Asked, k: int, *, channel: str) -> float | str:
+def channel_share(case: Case, k: int, *, channel: str) -> float | str:
     """Channel contribution: the share of the results that a channel found, alone or with others.
 
     Formula: ChannelShare(channel=c)@k = |results in the top k that channel c found| / |results in the top k|
@@ -66,7 +66,7 @@ def channel_share(asked: Asked, k: int, *, channel: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["ChannelShare(channel='bm25')@5"], traces={"q": trace}).mean()
     {"ChannelShare(channel='bm25')@5": 0.5}
     """
-    sources = _found_by(asked, asked.hits(k))
+    sources = _found_by(case, case.hits(k))
     if isinstance(sources, str):
         return sources
     return share(sum(channel in channels if channel else bool(channels) for channels in sources), sources)
@@ -79,7 +79,7 @@ def channel_share(asked: Asked, k: int, *, channel: str) -> float | str:
     undefined=NO_CHANNELS,
     higher_is_better=None,
 )
-def channel_only(asked: Asked, k: int, *, channel: str) -> float | str:
+def channel_only(case: Case, k: int, *, channel: str) -> float | str:
     """Unique contribution: the share of the results that exactly one channel found.
 
     Formula: ChannelOnly(channel=c)@k = |results in the top k that channel c and no other found| / |results in the
@@ -96,14 +96,14 @@ def channel_only(asked: Asked, k: int, *, channel: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["ChannelOnly@5"], traces={"q": trace}).mean()
     {'ChannelOnly@5': 0.5}
     """
-    sources = _found_by(asked, asked.hits(k))
+    sources = _found_by(case, case.hits(k))
     if isinstance(sources, str):
         return sources
     return share(sum(len(channels) == 1 and (not channel or channel in channels) for channels in sources), sources)
 
 
 @trace_measure("ReorderRate", aliases=("fusion_reorder_rate",), undefined=NO_CHANNELS, higher_is_better=None)
-def reorder_rate(asked: Asked, k: int) -> float | str:
+def reorder_rate(case: Case, k: int) -> float | str:
     """Fusion reorder rate: the share of the results whose rank after the fusion is not their best rank in a channel.
 
     Formula: ReorderRate@k = |results in the top k whose rank is not the least of their ranks in the channels| /
@@ -120,17 +120,15 @@ def reorder_rate(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["ReorderRate@5"], traces={"q": trace}).mean()
     {'ReorderRate@5': 0.5}
     """
-    fused = next(
-        (stage.hits for stage in asked.trace.stages if stage.name == "fusion" and stage.hits), asked.trace.hits
-    )
-    sources = _found_by(asked, fused[:k])
+    fused = next((stage.hits for stage in case.trace.stages if stage.name == "fusion" and stage.hits), case.trace.hits)
+    sources = _found_by(case, fused[:k])
     if isinstance(sources, str):
         return sources
     return share(sum(min(ranks.values(), default=0) != rank for rank, ranks in enumerate(sources, 1)), sources)
 
 
 @trace_measure("ExpansionShare", aliases=("expansion_impact",), undefined=NO_EXPANSION, higher_is_better=None)
-def expansion_share(asked: Asked, k: int) -> float | str:
+def expansion_share(case: Case, k: int) -> float | str:
     """Query-expansion impact: the share of the results that were found only after the query was expanded.
 
     Formula: ExpansionShare@k = |results in the top k that are in the list of an expansion stage, and in that of no
@@ -149,18 +147,18 @@ def expansion_share(asked: Asked, k: int) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["ExpansionShare@5"], traces={"q": trace}).mean()
     {'ExpansionShare@5': 0.5}
     """
-    stages = asked.trace.stages
+    stages = case.trace.stages
     expanded = {hit.id for stage in stages if stage.name in _EXPANSIONS for hit in stage.hits}
     if not expanded:
-        return NO_EXPANSION if asked.trace.hits else NOTHING
+        return NO_EXPANSION if case.trace.hits else NOTHING
     before = {hit.id for stage in stages if stage.channel and stage.name not in _EXPANSIONS for hit in stage.hits}
-    hits = asked.hits(k)
+    hits = case.hits(k)
     return share(sum(hit.id in expanded and hit.id not in before for hit in hits), hits)
 
 
-def _group(asked: Asked, hit: Hit, by: str) -> str:
+def _group(case: Case, hit: Hit, by: str) -> str:
     """Return the group of a result; "" if it is not known."""
-    document = asked.document(hit.document)
+    document = case.document(hit.document)
     if by == "document":
         return hit.document
     if by in document.metadata:
@@ -172,7 +170,7 @@ def _group(asked: Asked, hit: Hit, by: str) -> str:
 
 
 @trace_measure("Redundancy", _BY, aliases=("ils",), undefined=NO_GROUPS, higher_is_better=False)
-def redundancy(asked: Asked, k: int, *, by: str) -> float | str:
+def redundancy(case: Case, k: int, *, by: str) -> float | str:
     """Redundancy: the share of the results that come from the same folder, or another group, as a result before them.
 
     Formula: Redundancy(by=g)@k = 1 - |groups among the top k| / |results in the top k|
@@ -188,12 +186,12 @@ def redundancy(asked: Asked, k: int, *, by: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["Redundancy@10"], traces={"q": trace}).mean()
     {'Redundancy@10': 0.5}
     """
-    varied = diversity(asked, k, by=by)
+    varied = diversity(case, k, by=by)
     return varied if isinstance(varied, str) else 1 - varied
 
 
 @trace_measure("Diversity", _BY, aliases=("result_diversity",), undefined=NO_GROUPS)
-def diversity(asked: Asked, k: int, *, by: str) -> float | str:
+def diversity(case: Case, k: int, *, by: str) -> float | str:
     """Diversity: how many folders, or other groups, the results come from, for each result.
 
     Formula: Diversity(by=g)@k = |groups among the top k| / |results in the top k| = 1 - Redundancy(by=g)@k
@@ -208,13 +206,13 @@ def diversity(asked: Asked, k: int, *, by: str) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["Diversity@10"], traces={"q": trace}).mean()
     {'Diversity@10': 0.5}
     """
-    hits = asked.hits(k)
-    groups = [_group(asked, hit, by) for hit in hits]
+    hits = case.hits(k)
+    groups = [_group(case, hit, by) for hit in hits]
     return NO_GROUPS if not all(groups) else share(len(set(groups)), hits)
 
 
 @trace_measure("PipelineHealth", _LIMIT, aliases=("quality_proxy",), undefined=NO_TIMES)
-def pipeline_health(asked: Asked, k: int, *, limit: float) -> float | str:
+def pipeline_health(case: Case, k: int, *, limit: float) -> float | str:
     """Pipeline health, never relevance: agent's quality proxy, from the system's own scores, its speed and its count.
 
     Formula: 0.40 mean score + 0.25 top score + 0.20 min(1, results / k) + 0.15 max(0, 1 - milliseconds / limit)
@@ -232,7 +230,7 @@ def pipeline_health(asked: Asked, k: int, *, limit: float) -> float | str:
     >>> score_hits(golden, {"q": hits}, ["PipelineHealth@2"], traces={"q": trace}).mean()
     {'PipelineHealth@2': 0.76}
     """
-    hits, time = asked.hits(k), asked.trace.timings.get("total")
+    hits, time = case.hits(k), case.trace.timings.get("total")
     if not hits:
         return 0.0
     if time is None:

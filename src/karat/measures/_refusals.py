@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from karat.measures._cited import NO_ANSWER, is_answered, lacks_answers
-from karat.measures._evidence import Asked, trace_measure
+from karat.measures._evidence import Case, trace_measure
 from karat.measures._measure import ANSWERABLE
 
 
 @trace_measure("RightRefusal", aliases=("true_refusal",), cutoff="none", undefined=ANSWERABLE, queries="unanswerable")
-def right_refusal(asked: Asked, k: None) -> float | str:
+def right_refusal(case: Case, k: None) -> float | str:
     """Right refusal: whether a question that the documents cannot answer was refused.
 
     Formula: RightRefusal = 1 if the answer was refused, else 0
@@ -24,11 +24,11 @@ def right_refusal(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["RightRefusal"], traces={"q": trace}).mean()
     {'RightRefusal': 1.0}
     """
-    return NO_ANSWER if lacks_answers(asked) else float(asked.trace.refused)
+    return NO_ANSWER if lacks_answers(case) else float(case.trace.refused)
 
 
 @trace_measure("WrongRefusal", aliases=("false_refusal",), cutoff="none", undefined=NO_ANSWER, higher_is_better=False)
-def wrong_refusal(asked: Asked, k: None) -> float | str:
+def wrong_refusal(case: Case, k: None) -> float | str:
     """Wrong refusal: whether a question that the documents answer was not answered.
 
     Formula: WrongRefusal = 1 if the answer was refused, or the question failed, else 0
@@ -43,4 +43,4 @@ def wrong_refusal(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": (), "r": ()}, ["WrongRefusal"], traces=traces).mean()
     {'WrongRefusal': 0.5}
     """
-    return NO_ANSWER if lacks_answers(asked) else float(not is_answered(asked))
+    return NO_ANSWER if lacks_answers(case) else float(not is_answered(case))

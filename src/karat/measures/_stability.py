@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from karat.core import GoldenSet, Parameter, Target, Trace
 from karat.measures._citations import cite_coverage
 from karat.measures._cited import NO_ANSWER, NO_GOLD, is_answered, lacks_answers, list_citations
-from karat.measures._evidence import Asked, Evidence, trace_measure
+from karat.measures._evidence import Case, Evidence, trace_measure
 from karat.measures._measure import REL
 
 ASKED_ONCE = "the question was asked once"
@@ -26,7 +26,7 @@ _AGREE = Parameter(
 
 
 @trace_measure("CiteStability", aliases=("citation_stability", "css"), cutoff="none", undefined=ASKED_ONCE)
-def cite_stability(asked: Asked, k: None) -> float | str:
+def cite_stability(case: Case, k: None) -> float | str:
     """Citation stability: how far the answers to one question cite the same, in all of its wordings and repeats.
 
     Formula: CiteStability = |parts that every answer cites| / |parts that any answer cites|
@@ -40,11 +40,11 @@ def cite_stability(asked: Asked, k: None) -> float | str:
     >>> from karat import score_hits
     >>> first = Trace(query="q", text="?", answer="Free.", citations=(Citation("wifi"), Citation("desk")))
     >>> second = Trace(query="q", text="Is it?", paraphrase=1, answer="Yes.", citations=(Citation("wifi"),))
-    >>> golden, asked = GoldenSet(queries=(Query(id="q", text="?", paraphrases=("Is it?",)),)), {"q": (first, second)}
-    >>> score_hits(golden, {"q": ()}, ["CiteStability"], traces={"q": first}, variants=asked).mean()
+    >>> golden, traces = GoldenSet(queries=(Query(id="q", text="?", paraphrases=("Is it?",)),)), {"q": (first, second)}
+    >>> score_hits(golden, {"q": ()}, ["CiteStability"], traces={"q": first}, variants=traces).mean()
     {'CiteStability': 0.5}
     """
-    answers = asked.evidence.ask_all(asked.query)
+    answers = case.evidence.ask_all(case.query)
     if len(answers) < 2:
         return ASKED_ONCE
     if all(map(lacks_answers, answers)):
@@ -56,7 +56,7 @@ def cite_stability(asked: Asked, k: None) -> float | str:
     "Lambda", REL, _WORDINGS, _REPEATS, _AGREE, aliases=("lambda_convergent",), cutoff="none", undefined=ASKED_ONCE,
     independent=False,
 )  # fmt: skip
-def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats: int, agree: float) -> float | str:
+def lambda_convergent(case: Case, k: None, *, rel: int, wordings: int, repeats: int, agree: float) -> float | str:
     """Lambda: whether a question converges: every answer to it cites what is relevant, and all cite the same.
 
     Formula: Lambda = 1 if CiteCoverage is 1 for each wording and repeat, and CiteStability at least ``agree``, else 0
@@ -72,11 +72,11 @@ def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats
     >>> second = Trace(query="q", text="Is it?", paraphrase=1, answer="No.", citations=(Citation("pool"),))
     >>> golden = GoldenSet(queries=(Query(id="q", text="?", paraphrases=("Is it?",)),),
     ...                    judgments=(Judgment(query="q", target=Target(document="wifi"), grade=3),))
-    >>> name, asked = "Lambda(wordings=2, repeats=1)", {"q": (first, second)}
-    >>> score_hits(golden, {"q": ()}, [name], traces={"q": first}, variants=asked).mean()
+    >>> name, traces = "Lambda(wordings=2, repeats=1)", {"q": (first, second)}
+    >>> score_hits(golden, {"q": ()}, [name], traces={"q": first}, variants=traces).mean()
     {'Lambda(wordings=2,repeats=1)': 0.0}
     """
-    answers = asked.evidence.ask_all(asked.query)
+    answers = case.evidence.ask_all(case.query)
     times: dict[int, int] = {}
     for answer in answers:
         times[answer.trace.paraphrase] = times.get(answer.trace.paraphrase, 0) + 1
@@ -100,7 +100,7 @@ def observe_traces(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, str]
     }
 
 
-def observe(answers: Sequence[Asked], *, rel: int, agree: float = 0.7) -> State | str:
+def observe(answers: Sequence[Case], *, rel: int, agree: float = 0.7) -> State | str:
     """Return the state of a question by all answers to it, or why it has none."""
     if not answers:
         return ASKED_ONCE
@@ -115,22 +115,22 @@ def observe(answers: Sequence[Asked], *, rel: int, agree: float = 0.7) -> State 
     return "divergent" if agrees else "chaotic"
 
 
-def _covers(answer: Asked, rel: int) -> bool | None:
+def _covers(answer: Case, rel: int) -> bool | None:
     """Return whether an answer cites what is relevant; None if the golden set does not say what is."""
     covered = cite_coverage(answer, None, rel=rel, first=False)
     return None if covered == NO_GOLD else covered == 1.0
 
 
-def _compare_citations(answers: Sequence[Asked]) -> float:
+def _compare_citations(answers: Sequence[Case]) -> float:
     """Return the share of what any answer cites that all of them cite; 1 if none cites anything."""
     cited = [frozenset(_name(answer, part) for part in _list_parts(answer)) for answer in answers]
     either = frozenset[tuple[str, str]]().union(*cited)
     return len(frozenset.intersection(*cited)) / len(either) if either else 1.0
 
 
-def _list_parts(answer: Asked) -> list[Target]:
+def _list_parts(answer: Case) -> list[Target]:
     return list_citations(answer) if is_answered(answer) else []
 
 
-def _name(answer: Asked, part: Target) -> tuple[str, str]:
+def _name(answer: Case, part: Target) -> tuple[str, str]:
     return part.document, part.block or answer.evidence.section(part)

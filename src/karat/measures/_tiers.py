@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karat.core import Parameter
-from karat.measures._evidence import Asked, trace_measure
+from karat.measures._evidence import Case, trace_measure
 from karat.measures._measure import REL
 from karat.measures._memory import TIER_WEIGHTS
 
@@ -15,7 +15,7 @@ _BELOW = Parameter(name="below", kind="str", default="important", choices=_NAMES
 
 
 @trace_measure("TierP", REL, _TIER, aliases=("tier_precision",), undefined=NO_TIER, independent=False)
-def tier_precision(asked: Asked, k: int, *, rel: int, tier: str) -> float | str:
+def tier_precision(case: Case, k: int, *, rel: int, tier: str) -> float | str:
     """Tier-stratified precision: the share of the results of one tier that is relevant.
 
     Formula: TierP(tier=t)@k = |relevant documents of tier t in the top k| / |documents of tier t in the top k|
@@ -33,15 +33,15 @@ def tier_precision(asked: Asked, k: int, *, rel: int, tier: str) -> float | str:
     >>> score_hits(golden, {"q": trace.hits}, ["TierP@5"], traces={"q": trace}).mean()
     {'TierP@5': 0.5}
     """
-    if tier not in asked.evidence.tiers:
+    if tier not in case.evidence.tiers:
         return NO_SUCH_TIER
-    of_tier = [name for name in asked.documents(k) if asked.document(name).tier == tier]
-    relevant = set(asked.relevant(rel))
+    of_tier = [name for name in case.documents(k) if case.document(name).tier == tier]
+    relevant = set(case.relevant(rel))
     return sum(name in relevant for name in of_tier) / len(of_tier) if of_tier else NO_TIER
 
 
 @trace_measure("TierGap", REL, _TIER, _BELOW, aliases=("tier_gap",), undefined=NO_TIER, low=-1.0, independent=False)
-def tier_gap(asked: Asked, k: int, *, rel: int, tier: str, below: str) -> float | str:
+def tier_gap(case: Case, k: int, *, rel: int, tier: str, below: str) -> float | str:
     """Order of the tiers: how much more precise the results of one tier are than those of a less important one.
 
     Formula: TierGap(tier=t,below=b)@k = TierP(tier=t)@k - TierP(tier=b)@k
@@ -59,7 +59,7 @@ def tier_gap(asked: Asked, k: int, *, rel: int, tier: str, below: str) -> float 
     >>> score_hits(golden, {"q": trace.hits}, ["TierGap@5"], traces={"q": trace}).mean()
     {'TierGap@5': 1.0}
     """
-    upper, lower = (tier_precision(asked, k, rel=rel, tier=name) for name in (tier, below))
+    upper, lower = (tier_precision(case, k, rel=rel, tier=name) for name in (tier, below))
     if isinstance(upper, str) or isinstance(lower, str):
         return NO_SUCH_TIER if NO_SUCH_TIER in (upper, lower) else NO_TIER
     return float(upper - lower)

@@ -6,7 +6,7 @@ They are computed where labels or votes exist, kept in baselines, and tell the g
 from __future__ import annotations
 
 from karat.core import Measure, Parameter
-from karat.measures._evidence import Asked, trace_measure
+from karat.measures._evidence import Case, trace_measure
 from karat.measures._judged import JUDGED
 
 NO_LABEL = "no label"
@@ -30,7 +30,7 @@ def name_judge(measure: str) -> str:
 @trace_measure(
     "PeopleLabel", _NAME, aliases=("people_label",), cutoff="none", undefined=NO_LABEL, higher_is_better=None
 )
-def people_label(asked: Asked, k: None, *, name: str) -> float | str:
+def people_label(case: Case, k: None, *, name: str) -> float | str:
     """People's label: what people say of the answer that a judge scored.
 
     Formula: the lower median of the labels of the answer, from 0 to 1
@@ -46,11 +46,11 @@ def people_label(asked: Asked, k: None, *, name: str) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["PeopleLabel(name='faithfulness')"], traces={"q": trace}).mean()
     {"PeopleLabel(name='faithfulness')": 1.0}
     """
-    return asked.trace.opinions.get(f"people:{name}", NO_LABEL)
+    return case.trace.opinions.get(f"people:{name}", NO_LABEL)
 
 
 @trace_measure("JudgeNoise", _NAME, aliases=("judge_noise",), cutoff="none", undefined=ONE_VOTE, higher_is_better=None)
-def judge_noise(asked: Asked, k: None, *, name: str) -> float | str:
+def judge_noise(case: Case, k: None, *, name: str) -> float | str:
     """Judge noise: the variance of a judge's score of an answer, from how far its votes differ.
 
     Formula: variance of the votes / number of votes
@@ -65,4 +65,4 @@ def judge_noise(asked: Asked, k: None, *, name: str) -> float | str:
     >>> score_hits(golden, {"q": ()}, ["JudgeNoise(name='faithfulness')"], traces={"q": trace}).mean()
     {"JudgeNoise(name='faithfulness')": 0.125}
     """
-    return asked.trace.opinions.get(f"noise:{name}", ONE_VOTE)
+    return case.trace.opinions.get(f"noise:{name}", ONE_VOTE)

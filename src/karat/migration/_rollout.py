@@ -177,13 +177,13 @@ def judge_rollout(
     that the old one cites has a place in it. A query that could not be compared counts as one that differs.
     """
     wanted, redirects = targets or Targets(), Redirects(table)
-    asked = list(queries)
-    if not asked:
+    rows = list(queries)
+    if not rows:
         raise UsageError("there are no queries to compare")
-    mismatches = [mismatch for query in asked if (mismatch := _compare(query, redirects)) is not None]
-    cited = {(item.document, item.id): item for query in asked for item in query.control}
+    mismatches = [mismatch for query in rows if (mismatch := _compare(query, redirects)) is not None]
+    cited = {(item.document, item.id): item for query in rows for item in query.control}
     unmapped = sorted(item.id for item in cited.values() if not _leads(item, redirects))
-    n = len(asked) - sum(map(_cites_nothing, asked))
+    n = len(rows) - sum(map(_cites_nothing, rows))
     low, high = exact_interval(len(mismatches), n) if n else (0.0, 1.0)
     share = 1 - len(mismatches) / n if n else None
     identical = judge_share("identical citations", share, wanted.citations, n, wanted.least, "queries", "differ")
@@ -194,8 +194,8 @@ def judge_rollout(
         control=control,
         treatment=treatment,
         compared=compared,
-        queries=len(asked),
-        identical=len(asked) - len(mismatches),
+        queries=len(rows),
+        identical=len(rows) - len(mismatches),
         mismatch=len(mismatches) / max(1, n),
         low=low,
         high=high,
@@ -206,7 +206,7 @@ def judge_rollout(
         stage="canary" if verdict == "pass" else "shadow",
         canary_percent=CANARY_PERCENT,
         verdict=verdict,
-        notes=tuple(_list_notes(asked)),
+        notes=tuple(_list_notes(rows)),
     )
 
 

@@ -78,26 +78,26 @@ def _measure_gold(answers: Sequence[GivenAnswer], project: Project, least: int) 
     over the answers that cite.
     """
     live = make_live_run(project.golden, answers, "live")
-    asked = 0 if live is None else len(live.run.traces)
-    if live is None or asked < max(least, 1):
+    count = 0 if live is None else len(live.run.traces)
+    if live is None or count < max(least, 1):
         what = (
-            f"{count_things(asked, 'query asks', 'queries ask')} what the "
+            f"{count_things(count, 'query asks', 'queries ask')} what the "
             f"golden set asks, in the same words; {max(least, 1):,} are needed"
         )
-        return dict.fromkeys(_JUDGED, missing(what, asked))
+        return dict.fromkeys(_JUDGED, missing(what, count))
     try:
         evaluation = score_run(live.golden, live.run, list(_JUDGED.values()), **project.scoring)
     except KaratError as error:
-        return dict.fromkeys(_JUDGED, missing(str(error), asked))
+        return dict.fromkeys(_JUDGED, missing(str(error), count))
     values = {
         signal: [value for table in list_tables(evaluation, name) for value in table.column(name).values()]
         for signal, name in _JUDGED.items()
     }
     what = "queries of the golden set"
     return {
-        "coverage": _make_mean(values["coverage"], asked, least, f"{what} have answers that cite what is relevant"),
+        "coverage": _make_mean(values["coverage"], count, least, f"{what} have answers that cite what is relevant"),
         "citation": _make_mean(values["citation"], len(values["citation"]), least, "answers cite the right place"),
-        "recall": _make_mean(values["recall"], asked, least, f"{what}, summed recall of the first five"),
+        "recall": _make_mean(values["recall"], count, least, f"{what}, summed recall of the first five"),
     }
 
 
@@ -148,9 +148,9 @@ def _embed(cited: Sequence[LoggedQuery], golden: GoldenSet) -> tuple[list[float]
     """Return the distances of what answers cite from their questions, and of how many it is not known."""
     chosen = sorted(cited, key=lambda query: (crc32(query.id.encode()), query.id))[:_MOST_DISTANCES]
     traces = tuple(_make_trace(query) for query in chosen)
-    asked = replace(golden, queries=tuple(Query(id=query.id, text=query.text) for query in chosen), judgments=())
+    questions = replace(golden, queries=tuple(Query(id=query.id, text=query.text) for query in chosen), judgments=())
     try:
-        evaluation = score_run(asked, Run(provenance=Provenance(name="live"), traces=traces), ["CiteDeltaS"])
+        evaluation = score_run(questions, Run(provenance=Provenance(name="live"), traces=traces), ["CiteDeltaS"])
     except KaratError as error:
         return [], len(chosen), str(error)
     distances = list(evaluation.scores.column("CiteDeltaS").values())

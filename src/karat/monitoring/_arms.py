@@ -60,19 +60,19 @@ def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: 
     reader = LogReader(store)
     again = [event for event in reader.events(first, now) if event.kind == RE_SEARCH]
     about = {event.session for event in again} | {event.query for event in again}
-    asked: list[LoggedQuery] = []  # an event may be about a query that has no variant
+    queries: list[LoggedQuery] = []  # an event may be about a query that has no variant
     for query in reader.queries(first, now):
         variant = query.flags.get(flag)
         if variant is not None:
             (live if variant == CONTROL else canary).append(query)
         if query.session in about or query.id in about:
-            asked.append(query)
+            queries.append(query)
     cells = count_cells((query.time for query in canary), config.minutes * 60)
     until = now - config.late_seconds
     windows = partition(cells, seconds=config.minutes * 60, samples=config.samples, until=until)
     complete = tuple(window for window in windows if window.state == "complete")
     waiting = next((window for window in reversed(windows) if window.state == "open"), None)
-    return Arms(canary=canary, live=live, told=find_told(asked, again), windows=complete, waiting=waiting)
+    return Arms(canary=canary, live=live, told=find_told(queries, again), windows=complete, waiting=waiting)
 
 
 def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> tuple[CanaryWindow, ...]:

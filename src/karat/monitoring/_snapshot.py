@@ -46,7 +46,7 @@ class _Latest:
         if not session.queries:
             return
         self._newest.append(session)
-        for outcome in {asked.outcome for asked in session.queries}:
+        for outcome in {search.outcome for search in session.queries}:
             self._by_outcome[outcome].append(session)
 
     def list_all(self) -> list[Session]:

@@ -26,6 +26,6 @@ def read_told(reader: LogReader, near: Sequence[LoggedQuery], start: float, end:
             first[event.session] = start - IDLE_SECONDS
             own = reader.queries(start - IDLE_SECONDS, event.time, session=event.session)
             known |= {query.id: query for query in own}
-    asked = sorted(known.values(), key=lambda query: (query.time, query.id))
-    repeats = find_told(asked, events)
+    queries = sorted(known.values(), key=lambda query: (query.time, query.id))
+    repeats = find_told(queries, events)
     return {name for name in repeats if known[name].session}

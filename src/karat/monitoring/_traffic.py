@@ -75,8 +75,8 @@ def measure_traffic(
         "nothing_found": make_share(empty, len(known), least, "queries of which it is known what came back"),
     }
     own = {query.id for query in queries if query.session}
-    asked = len(_find_repeated(queries, before).union(repeats))
-    signals["asked_again"] = make_share(min(asked, len(own)), len(own), least, "queries with a session")
+    again = len(_find_repeated(queries, before).union(repeats))
+    signals["asked_again"] = make_share(min(again, len(own)), len(own), least, "queries with a session")
     return signals
 
 
@@ -99,10 +99,10 @@ def _find_repeated(queries: Sequence[LoggedQuery], before: Sequence[LoggedQuery]
             sessions.setdefault(query.session, []).append(query)
     own = {query.id for query in queries}
     return {
-        asked[place].id
-        for asked in sessions.values()
-        if len(asked) > 1
-        for query, place in zip(asked, find_repeats([(q.text, q.time) for q in asked]), strict=True)
+        group[place].id
+        for group in sessions.values()
+        if len(group) > 1
+        for query, place in zip(group, find_repeats([(q.text, q.time) for q in group]), strict=True)
         if place is not None and query.id in own
     }
 

@@ -22,7 +22,7 @@ QUALITY, ATTRIBUTES, COUNT = (_PLACES[name] for name in ("quality", "attributes"
 class Sink(Protocol):
     """What a query is written to."""
 
-    def write_query(self, asked: Asked) -> None:
+    def write_query(self, query: Asked) -> None:
         """Write the record of a query that is over."""
         ...
 
@@ -165,11 +165,11 @@ def find_text(arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
     return next((value for value in (*named, *arguments) if isinstance(value, str)), "")
 
 
-def take_result(asked: Asked, result: Any) -> Any:
+def take_result(query: Asked, result: Any) -> Any:
     """Record what a function returned, hits or an answer, and return it as it is."""
     if isinstance(result, Answer):
-        asked.results(result.hits)
-        asked.answer(result.text, result.citations)
+        query.results(result.hits)
+        query.answer(result.text, result.citations)
     else:
-        asked.results(result)
+        query.results(result)
     return result

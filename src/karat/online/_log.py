@@ -108,20 +108,20 @@ class Log:
                 blank = self._blanks.get((intent, mode, tool))
             except Exception:  # a label that has no hash
                 blank = None
-        asked = Asked()
+        query = Asked()
         moment = time()
-        asked.id = name = self._new_id(moment)
-        asked._usual, asked._plain, asked._start, asked._sink, asked.logged = True, True, 0.0, self._writer, True
+        query.id = name = self._new_id(moment)
+        query._usual, query._plain, query._start, query._sink, query.logged = True, True, 0.0, self._writer, True
         if blank is None:
             rest = {"trace": trace, "flags": flags, "attributes": attributes or None}
-            asked._record = self._writer.make_record(intent, mode, tool, (system, build, index, normaliser), rest)
-            asked._usual = False
+            query._record = self._writer.make_record(intent, mode, tool, (system, build, index, normaliser), rest)
+            query._usual = False
         else:
-            asked._record = blank.copy()
-        asked._record[1:6] = name, moment, text, session, user
+            query._record = blank.copy()
+        query._record[1:6] = name, moment, text, session, user
         if self._rate < 1 and not self._is_chosen(session, name):
-            asked.id, asked.logged = name + _NOT_LOGGED, False
-        return asked
+            query.id, query.logged = name + _NOT_LOGGED, False
+        return query
 
     def record(
         self, text: str, hits: Any = None, *, answer: Any = None, citations: Any = (), error: Any = "", **fields: Any
@@ -133,15 +133,15 @@ class Log:
         """
         results = {name: fields.pop(name) for name in _RESULTS if name in fields}
         times = {name: fields.pop(name) for name in ("time", "latency") if name in fields}
-        asked = self.query(text, **fields)
+        query = self.query(text, **fields)
         if hits is not None:
-            asked.results(hits, **results)
+            query.results(hits, **results)
         if answer is not None:
-            asked.answer(answer, citations)
+            query.answer(answer, citations)
         if _is_given(error):
-            asked.fail(error)
-        asked.finish(**times)
-        return asked.id
+            query.fail(error)
+        query.finish(**times)
+        return query.id
 
     def feedback(
         self,
@@ -196,13 +196,13 @@ class Log:
         def decorate(function: F) -> F:
             @wraps(function)
             def call(*arguments: Any, **options: Any) -> Any:
-                with self.query(find_text(arguments, options), **fields) as asked:
-                    return take_result(asked, function(*arguments, **options))
+                with self.query(find_text(arguments, options), **fields) as query:
+                    return take_result(query, function(*arguments, **options))
 
             @wraps(function)
             async def call_async(*arguments: Any, **options: Any) -> Any:
-                with self.query(find_text(arguments, options), **fields) as asked:
-                    return take_result(asked, await function(*arguments, **options))
+                with self.query(find_text(arguments, options), **fields) as query:
+                    return take_result(query, await function(*arguments, **options))
 
             chosen: Any = call_async if inspect.iscoroutinefunction(function) else call
             return chosen  # type: ignore[no-any-return]

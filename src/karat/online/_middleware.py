@@ -57,16 +57,16 @@ class LogMiddleware:
                 await self._search(text, scope, receive, send)
 
     async def _search(self, text: str, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._log.query(text, **self._fields) as asked:
-            scope["karat.query"] = asked
+        async with self._log.query(text, **self._fields) as query:
+            scope["karat.query"] = query
 
             async def watch(message: Mapping[str, Any]) -> None:
                 if message.get("type") == "http.response.start":
                     status = message.get("status", 0)
                     if status >= _FAILED:
-                        asked.fail(f"HTTP {status}")
+                        query.fail(f"HTTP {status}")
                     elif _ELSEWHERE <= status < _REFUSED:  # the search comes again, at another address
-                        asked.logged = False
+                        query.logged = False
                 await send(message)
 
             await self.app(scope, receive, watch)

@@ -53,15 +53,15 @@ class Writer:
         draft = QueryDraft("", 0.0, "", index=index, normaliser=normaliser, weight=self._weight, **names, **rest)
         return ["query", *astuple(draft)]
 
-    def write_query(self, asked: Asked) -> None:
+    def write_query(self, query: Asked) -> None:
         """Write the record of a query that is over.
 
         Nearly all queries have a text, an id of the session, known labels and short ids, and nothing else: they are
         encoded here, with few steps. Any other goes the long way, and so does one with which something is wrong.
         """
-        record = asked._record
+        record = query._record
         text, session, user, payload = record[TEXT], record[SESSION], record[USER], None
-        if asked._usual and asked._plain and type(text) is str and len(text) <= LARGEST:
+        if query._usual and query._plain and type(text) is str and len(text) <= LARGEST:
             own = record.copy()  # it may be written again
             try:
                 own[TEXT] = self._redact_text(text)
@@ -75,8 +75,8 @@ class Writer:
         if payload is not None:
             self._journal.append(payload)
             return
-        self.write(QueryDraft(*record[1:]), plain=asked._plain)
-        if not asked._usual:
+        self.write(QueryDraft(*record[1:]), plain=query._plain)
+        if not query._usual:
             self._learn_labels(QueryDraft(*record[1:]))
 
     def _learn_labels(self, draft: QueryDraft) -> None:

@@ -8,10 +8,10 @@ from karat.pages._addresses import (
     link_rankings,
     link_run,
 )
-from karat.pages._comparison import ComparisonAsked, RankingsAsked, show_comparison, show_rankings
+from karat.pages._comparison import ComparisonRequest, RankingsRequest, show_comparison, show_rankings
 from karat.pages._errors import NotNow, NotReady, NotThere
 from karat.pages._experiments import (
-    ExperimentsAsked,
+    ExperimentsRequest,
     order_values,
     show_experiments,
     show_value,
@@ -19,12 +19,12 @@ from karat.pages._experiments import (
 )
 from karat.pages._golden import (
     DecisionSent,
-    GoldenAsked,
-    GoldenQueryAsked,
+    GoldenQueryRequest,
+    GoldenRequest,
     GradeSent,
     LabelsSent,
-    ProposalAsked,
-    ProposalsAsked,
+    ProposalRequest,
+    ProposalsRequest,
     WordingSent,
     decide_proposal,
     send_grade,
@@ -37,8 +37,8 @@ from karat.pages._golden import (
     table_golden,
 )
 from karat.pages._judging import (
-    AgreementAsked,
-    JudgeAsked,
+    AgreementRequest,
+    JudgeRequest,
     LabelSent,
     SettlingSent,
     UndoSent,
@@ -52,8 +52,8 @@ from karat.pages._judging import (
 )
 from karat.pages._live import (
     CaseSent,
-    LiveAsked,
-    SessionAsked,
+    LiveRequest,
+    SessionRequest,
     keep_traffic,
     link_session,
     name_traffic,
@@ -64,10 +64,10 @@ from karat.pages._live import (
     table_live,
     table_session,
 )
-from karat.pages._overview import OverviewAsked, show_overview
-from karat.pages._query import QueryAsked, show_query
-from karat.pages._run import RunAsked, show_run
-from karat.pages._runs import RunsAsked, show_runs
+from karat.pages._overview import OverviewRequest, show_overview
+from karat.pages._query import QueryRequest, show_query
+from karat.pages._run import RunRequest, show_run
+from karat.pages._runs import RunsRequest, show_runs
 from karat.pages._store import LiveStore, find_store
 from karat.pages._tables import (
     Table,
@@ -81,11 +81,11 @@ from karat.pages._tables import (
     table_runs,
 )
 from karat.pages._trials import (
-    ConfirmAsked,
+    ConfirmRequest,
     FlagSent,
-    TrialAsked,
-    TrialsAsked,
+    TrialRequest,
     TrialSent,
+    TrialsRequest,
     change_one_flag,
     decide_on_trial,
     link_trial,
@@ -101,8 +101,8 @@ from karat.pages._work import (
     QueueSent,
     StopSent,
     SweepSent,
-    WorkAsked,
-    WorkItemAsked,
+    WorkItemRequest,
+    WorkRequest,
     link_work,
     show_work,
     show_work_item,
@@ -116,46 +116,46 @@ from karat.pages._work import (
 
 __all__ = [
     "SUFFIXES",
-    "AgreementAsked",
+    "AgreementRequest",
     "CaseSent",
-    "ComparisonAsked",
-    "ConfirmAsked",
+    "ComparisonRequest",
+    "ConfirmRequest",
     "DecisionSent",
     "EvaluateSent",
-    "ExperimentsAsked",
+    "ExperimentsRequest",
     "FlagSent",
-    "GoldenAsked",
-    "GoldenQueryAsked",
+    "GoldenQueryRequest",
+    "GoldenRequest",
     "GradeSent",
-    "JudgeAsked",
+    "JudgeRequest",
     "JudgeRunSent",
     "LabelSent",
     "LabelsSent",
-    "LiveAsked",
+    "LiveRequest",
     "LiveStore",
     "NotNow",
     "NotReady",
     "NotThere",
-    "OverviewAsked",
-    "ProposalAsked",
-    "ProposalsAsked",
-    "QueryAsked",
+    "OverviewRequest",
+    "ProposalRequest",
+    "ProposalsRequest",
+    "QueryRequest",
     "QueueSent",
-    "RankingsAsked",
-    "RunAsked",
-    "RunsAsked",
-    "SessionAsked",
+    "RankingsRequest",
+    "RunRequest",
+    "RunsRequest",
+    "SessionRequest",
     "SettlingSent",
     "StopSent",
     "SweepSent",
     "Table",
-    "TrialAsked",
+    "TrialRequest",
     "TrialSent",
-    "TrialsAsked",
+    "TrialsRequest",
     "UndoSent",
     "WordingSent",
-    "WorkAsked",
-    "WorkItemAsked",
+    "WorkItemRequest",
+    "WorkRequest",
     "change_one_flag",
     "decide_on_trial",
     "decide_proposal",

@@ -13,27 +13,27 @@ SUFFIXES = (".json", ".csv", ".svg", ".html")
 RUN, COMPARISON, RANKINGS, QUERY = "/runs/{run}", "/compare", "/compare/{query:path}", "/queries/{query:path}"
 
 
-def link_run(run: str, **asked: Any) -> str:
+def link_run(run: str, **parameters: Any) -> str:
     """Return the address of a run."""
-    return fill_address(RUN, {"run": run, **asked})
+    return fill_address(RUN, {"run": run, **parameters})
 
 
-def link_comparison(first: str, second: str, **asked: Any) -> str:
+def link_comparison(first: str, second: str, **parameters: Any) -> str:
     """Return the address of the comparison of two runs."""
-    return fill_address(COMPARISON, {"a": first, "b": second, **asked})
+    return fill_address(COMPARISON, {"a": first, "b": second, **parameters})
 
 
-def link_rankings(query: str, first: str, second: str, **asked: Any) -> str:
+def link_rankings(query: str, first: str, second: str, **parameters: Any) -> str:
     """Return the address of one query in two runs."""
-    return fill_address(RANKINGS, {"query": query, "a": first, "b": second, **asked})
+    return fill_address(RANKINGS, {"query": query, "a": first, "b": second, **parameters})
 
 
-def link_query(query: str, **asked: Any) -> str:
+def link_query(query: str, **parameters: Any) -> str:
     """Return the address of a query."""
-    return fill_address(QUERY, {"query": query, **asked})
+    return fill_address(QUERY, {"query": query, **parameters})
 
 
-def fill_address(address: str, asked: Mapping[str, Any]) -> str:
+def fill_address(address: str, parameters: Mapping[str, Any]) -> str:
     """Return an address with its parameters filled in, and everything else in the query string.
 
     >>> fill_address("/runs/{run}", {"run": "a b", "show": "failed"})
@@ -42,7 +42,7 @@ def fill_address(address: str, asked: Mapping[str, Any]) -> str:
     '/queries?query=..%2Fx.json'
     """
     names = _PARAMETER.findall(address)
-    path, rest = address, {name: value for name, value in asked.items() if value not in ("", None)}
+    path, rest = address, {name: value for name, value in parameters.items() if value not in ("", None)}
     if any(not _stands_in_a_path(str(rest.get(name, ""))) for name in names):
         path = address[: address.index("/{")]  # the parameters are in the query string
     else:

@@ -24,7 +24,7 @@ _Measure = Annotated[str, Meta(max_length=200, description="The measure of queri
 _Order = Annotated[str, Meta(pattern="^(losses|gains)$", description="Which queries come first.")]
 
 
-class ComparisonAsked(Struct, frozen=True, kw_only=True):
+class ComparisonRequest(Struct, frozen=True, kw_only=True):
     """Which two runs, and by which measure."""
 
     a: _Run
@@ -35,7 +35,7 @@ class ComparisonAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 25
 
 
-class RankingsAsked(Struct, frozen=True, kw_only=True):
+class RankingsRequest(Struct, frozen=True, kw_only=True):
     """Which query of which two runs, and the list that it is part of."""
 
     query: Annotated[str, Meta(min_length=1, max_length=2_000)]
@@ -45,20 +45,20 @@ class RankingsAsked(Struct, frozen=True, kw_only=True):
     order: _Order = "losses"
 
 
-def show_comparison(index: Index, asked: ComparisonAsked) -> ComparisonPage:
+def show_comparison(index: Index, request: ComparisonRequest) -> ComparisonPage:
     """Return two runs side by side; the first is what the second is compared with."""
-    first, second = _require_pair(index, asked.a, asked.b)
-    comparison = index.read_comparison(asked.a, asked.b)
+    first, second = _require_pair(index, request.a, request.b)
+    comparison = index.read_comparison(request.a, request.b)
     if comparison is None:
-        raise NotReady("The two runs are being compared.", ("compare", asked.a, asked.b))
-    measures, measure = _choose(first, second, asked.measure)
+        raise NotReady("The two runs are being compared.", ("compare", request.a, request.b))
+    measures, measure = _choose(first, second, request.measure)
     values = _read_pair(index, first, second, measure)
     is_low = _is_lower_better(second, measure)
     gains = (values[0] - values[1]) if is_low else (values[1] - values[0])
     has_both = ~np.isnan(gains)
-    keys = gains if asked.order == "losses" else -gains
+    keys = gains if request.order == "losses" else -gains
     moved = has_both & (np.abs(gains) > _TIE)
-    queries, more = take_page(index, keys, np.flatnonzero(moved), asked.after, asked.limit)
+    queries, more = take_page(index, keys, np.flatnonzero(moved), request.after, request.limit)
     movers = _find_movers(index, first, second, queries)
     return ComparisonPage(
         project=index.meta.get("name", index.folder.name),
@@ -89,17 +89,17 @@ def show_comparison(index: Index, asked: ComparisonAsked) -> ComparisonPage:
     )
 
 
-def show_rankings(index: Index, asked: RankingsAsked) -> RankingsPage:
+def show_rankings(index: Index, request: RankingsRequest) -> RankingsPage:
     """Return both rankings of a query, and which queries come before and after it in the list of the comparison."""
-    first, second = _require_pair(index, asked.a, asked.b)
-    query = index.find_query(asked.query)
+    first, second = _require_pair(index, request.a, request.b)
+    query = index.find_query(request.query)
     if query is None:
-        raise NotThere(f"the golden set has no query {asked.query[:100]!r}")
-    measures, measure = _choose(first, second, asked.measure)
+        raise NotThere(f"the golden set has no query {request.query[:100]!r}")
+    measures, measure = _choose(first, second, request.measure)
     values = _read_pair(index, first, second, measure)
     is_low = _is_lower_better(second, measure)
     gains = (values[0] - values[1]) if is_low else (values[1] - values[0])
-    keys = gains if asked.order == "losses" else -gains
+    keys = gains if request.order == "losses" else -gains
     keys = np.where(np.abs(gains) > _TIE, keys, np.nan)  # those that did not move are not in the list
     place, near, total = _find_neighbours(keys, query.position)
     traces = [read_trace(index, run, query)[0] for run in (first, second)]

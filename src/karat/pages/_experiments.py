@@ -25,7 +25,7 @@ _WORDS: dict[str, ExperimentVerdict] = {"ACCEPTED": "accepted", "REJECTED": "rej
 _FAR = 1e12  # between verdicts: more than any gain
 
 
-class ExperimentsAsked(Struct, frozen=True, kw_only=True):
+class ExperimentsRequest(Struct, frozen=True, kw_only=True):
     """Which variants, and in which order."""
 
     sweep: Annotated[
@@ -48,18 +48,18 @@ class ExperimentsAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
-def show_experiments(index: Index, asked: ExperimentsAsked) -> ExperimentsPage:
+def show_experiments(index: Index, request: ExperimentsRequest) -> ExperimentsPage:
     """Return the variants of a sweep that the filters keep, in order, a page at a time."""
     lines, problem = _read_lines(index)
     sweeps = _count_sweeps(lines)
-    chosen = asked.sweep or (_name_sweep(sweeps[0].name) if sweeps else ALL)
+    chosen = request.sweep or (_name_sweep(sweeps[0].name) if sweeps else ALL)
     own = [line for line in lines if chosen in (ALL, _name_sweep(line.sweep))]
     settings, measures = _list_differing(own), _list_measures(own)
-    kept = _sort([line for line in own if _is_wanted(line, asked)], lines, asked.sort, settings, measures)
-    start = next((place + 1 for place, line in enumerate(kept) if line.id == asked.after), 0) if asked.after else 0
-    shown = kept[start : start + asked.limit]
+    kept = _sort([line for line in own if _is_wanted(line, request)], lines, request.sort, settings, measures)
+    start = next((place + 1 for place, line in enumerate(kept) if line.id == request.after), 0) if request.after else 0
+    shown = kept[start : start + request.limit]
     objectives = {line.measure for line in own if line.measure}
-    filters = {"sweep": asked.sweep, "q": asked.q, "verdict": asked.verdict, "front": asked.front}
+    filters = {"sweep": request.sweep, "q": request.q, "verdict": request.verdict, "front": request.front}
     return ExperimentsPage(
         project=index.meta.get("name", index.folder.name),
         sweep=chosen,
@@ -72,11 +72,11 @@ def show_experiments(index: Index, asked: ExperimentsAsked) -> ExperimentsPage:
         baseline=_find_baseline(index, measures),
         variants=tuple(shown),
         counts={verdict: sum(line.verdict == verdict for line in own) for verdict in _VERDICTS},
-        sort=asked.sort,
+        sort=request.sort,
         filters={key: value for key, value in filters.items() if value},
         total=len(lines),
         matching=len(kept),
-        more=shown[-1].id if start + asked.limit < len(kept) else None,
+        more=shown[-1].id if start + request.limit < len(kept) else None,
         files=find_sweeps(index.folder),
         system=index.meta.get("system", ""),
         parameters=msgspec.json.decode(index.meta.get("parameters", "[]"), type=tuple[str, ...]),
@@ -225,12 +225,12 @@ def _find_baseline(index: Index, measures: Sequence[str]) -> dict[str, float]:
     return {name: float(own.mean) for name, own in means.items() if own is not None and own.mean is not None}
 
 
-def _is_wanted(line: ExperimentLine, asked: ExperimentsAsked) -> bool:
-    if (asked.verdict and line.verdict != asked.verdict) or (asked.front and not line.front):
+def _is_wanted(line: ExperimentLine, request: ExperimentsRequest) -> bool:
+    if (request.verdict and line.verdict != request.verdict) or (request.front and not line.front):
         return False
     settings = json.dumps(dict(line.settings), ensure_ascii=False, default=str)
     texts = (line.id, line.name, line.reason, line.sweep, settings)
-    return not asked.q or any(asked.q.casefold() in text.casefold() for text in texts)
+    return not request.q or any(request.q.casefold() in text.casefold() for text in texts)
 
 
 def _sort(

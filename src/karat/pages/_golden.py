@@ -39,7 +39,7 @@ Words = Annotated[str, Meta(max_length=20_000)]
 _Findings = list[tuple[GoldenFinding, NDArray[np.int64]]]
 
 
-class GoldenAsked(Struct, frozen=True, kw_only=True):
+class GoldenRequest(Struct, frozen=True, kw_only=True):
     """Which queries of the golden set."""
 
     q: Annotated[str, Meta(max_length=200, description="Words of the query, of a paraphrase or of its id.")] = ""
@@ -49,13 +49,13 @@ class GoldenAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
-class GoldenQueryAsked(Struct, frozen=True, kw_only=True):
+class GoldenQueryRequest(Struct, frozen=True, kw_only=True):
     """Which query."""
 
     query: Id
 
 
-class ProposalsAsked(Struct, frozen=True, kw_only=True):
+class ProposalsRequest(Struct, frozen=True, kw_only=True):
     """Which proposals."""
 
     state: Annotated[str, Meta(pattern="^(|open|accepted|refused)$")] = ""
@@ -63,7 +63,7 @@ class ProposalsAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
-class ProposalAsked(Struct, frozen=True, kw_only=True):
+class ProposalRequest(Struct, frozen=True, kw_only=True):
     """Which proposal."""
 
     proposal: Annotated[str, Meta(max_length=20)]
@@ -108,11 +108,11 @@ class DecisionSent(Struct, frozen=True, kw_only=True):
     who: Name = ""
 
 
-def show_golden(index: Index, desk: Desk, asked: GoldenAsked) -> GoldenPage:
+def show_golden(index: Index, desk: Desk, request: GoldenRequest) -> GoldenPage:
     """Return the queries of the golden set that the filters keep, in their order, a page at a time."""
     findings = index.list_findings()
-    positions = _choose(index, asked, findings)
-    shown, more = take_page(index, np.zeros(index.count_queries()), positions, asked.after, asked.limit)
+    positions = _choose(index, request, findings)
+    shown, more = take_page(index, np.zeros(index.count_queries()), positions, request.after, request.limit)
     return GoldenPage(
         name=index.meta.get("golden", ""),
         version=index.meta.get("golden_version", ""),
@@ -129,14 +129,14 @@ def show_golden(index: Index, desk: Desk, asked: GoldenAsked) -> GoldenPage:
     )
 
 
-def _choose(index: Index, asked: GoldenAsked, findings: _Findings) -> NDArray[np.int64]:
+def _choose(index: Index, request: GoldenRequest, findings: _Findings) -> NDArray[np.int64]:
     """Return the positions of the queries that the filters keep."""
-    positions = index.search_queries(asked.q, asked.category)
+    positions = index.search_queries(request.q, request.category)
     if positions is None:
         positions = np.arange(index.count_queries())
-    if not asked.rule:
+    if not request.rule:
         return positions
-    named = [own for finding, own in findings if finding.rule == asked.rule]
+    named = [own for finding, own in findings if finding.rule == request.rule]
     return np.intersect1d(positions, np.concatenate(named)) if named else np.zeros(0, np.int64)
 
 
@@ -169,9 +169,9 @@ def table_golden(page: GoldenPage) -> Table:
     return Table(head=head, rows=rows)
 
 
-def show_golden_query(index: Index, asked: GoldenQueryAsked) -> GoldenQueryPage:
+def show_golden_query(index: Index, request: GoldenQueryRequest) -> GoldenQueryPage:
     """Return one query of the golden set with every judgment of it, the best first."""
-    query = index.find_query(asked.query)
+    query = index.find_query(request.query)
     if query is None:
         raise NotThere("the golden set has no such query")
     best: dict[str, int] = {}
@@ -218,28 +218,30 @@ def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | No
     )
 
 
-def show_proposals(desk: Desk, asked: ProposalsAsked) -> ProposalsPage:
+def show_proposals(desk: Desk, request: ProposalsRequest) -> ProposalsPage:
     """Return the proposals, the latest first, a page at a time."""
     listed = list_proposals(desk)
     every = listed.proposals
-    kept = [own for own in every if asked.state in ("", own.state)]
-    start = next((place + 1 for place, own in enumerate(kept) if own.proposal == asked.after), 0) if asked.after else 0
-    shown = kept[start : start + asked.limit]
+    kept = [own for own in every if request.state in ("", own.state)]
+    start = (
+        next((place + 1 for place, own in enumerate(kept) if own.proposal == request.after), 0) if request.after else 0
+    )
+    shown = kept[start : start + request.limit]
     status = measure_status(desk)
     return ProposalsPage(
-        state=asked.state,
+        state=request.state,
         proposals=tuple(shown),
         total=len(every),
-        more=shown[-1].proposal if start + asked.limit < len(kept) else None,
+        more=shown[-1].proposal if start + request.limit < len(kept) else None,
         ready={queue.queue: queue.labels for queue in status.queues if queue.labels},
         left_out=(*listed.left_out, *status.left_out),
     )
 
 
-def show_one_proposal(desk: Desk, asked: ProposalAsked) -> LabelProposal:
+def show_one_proposal(desk: Desk, request: ProposalRequest) -> LabelProposal:
     """Return a proposal, with what it would change in the golden set as it is now."""
     try:
-        return show_proposal(desk, asked.proposal)
+        return show_proposal(desk, request.proposal)
     except UsageError as error:
         raise NotThere(str(error)) from None
 

@@ -43,7 +43,7 @@ QueueName = Annotated[str, Meta(max_length=41, pattern="^([a-z0-9][a-z0-9-]*)?$"
 Id = Annotated[str, Meta(max_length=10_000)]
 
 
-class JudgeAsked(Struct, frozen=True, kw_only=True):
+class JudgeRequest(Struct, frozen=True, kw_only=True):
     """Which queue, and perhaps which pair of it."""
 
     queue: QueueName = ""
@@ -84,7 +84,7 @@ def may_open(adjudicator: str, who: str) -> bool:
     return not adjudicator or fold_name(adjudicator) == fold_name(who)
 
 
-class AgreementAsked(Struct, frozen=True, kw_only=True):
+class AgreementRequest(Struct, frozen=True, kw_only=True):
     """Which queue; by default all."""
 
     queue: QueueName = ""
@@ -103,10 +103,10 @@ def find_desk(folder: Path) -> Desk:
     return open_desk(folder)
 
 
-def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> JudgePage:
+def show_judge(desk: Desk, who: str, request: JudgeRequest, *, is_local: bool) -> JudgePage:
     """Return the next pair that a person is asked; or the queues, if none is chosen or nobody says who they are."""
-    queue = measure_queue(desk, asked.queue) if asked.queue and who else None
-    task = _find_task(desk, who, asked) if queue is not None else None
+    queue = measure_queue(desk, request.queue) if request.queue and who else None
+    task = _find_task(desk, who, request) if queue is not None else None
     last = find_last(desk, who) if who else None
     status = measure_status(desk) if queue is None else None
     return JudgePage(
@@ -115,7 +115,7 @@ def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> Ju
         queues=() if status is None else status.queues,
         queue=queue,
         task=task,
-        shown=None if task is None else _cut(task, whole=asked.whole),
+        shown=None if task is None else _cut(task, whole=request.whole),
         key=secrets.token_hex(12),
         guidelines=desk.guidelines.text,
         can_undo=last is not None,
@@ -124,10 +124,10 @@ def show_judge(desk: Desk, who: str, asked: JudgeAsked, *, is_local: bool) -> Ju
     )
 
 
-def _find_task(desk: Desk, who: str, asked: JudgeAsked) -> LabelTask | None:
-    if asked.query and asked.document:
-        return show_task(desk, asked.queue, who, (asked.query, asked.document))
-    return next_task(desk, asked.queue, who)
+def _find_task(desk: Desk, who: str, request: JudgeRequest) -> LabelTask | None:
+    if request.query and request.document:
+        return show_task(desk, request.queue, who, (request.query, request.document))
+    return next_task(desk, request.queue, who)
 
 
 def _cut(task: LabelTask, *, whole: bool) -> ShownText:
@@ -184,23 +184,25 @@ def undo_answer(desk: Desk, who: str, sent: UndoSent) -> tuple[LabelSaved, str]:
     undone = undo_label(desk, who, key=sent.key)
     if undone is None:
         raise UsageError("there is no label to take back")
-    asked = {"queue": undone.queue, "who": sent.who, "query": undone.query, "document": undone.document}
-    return undone, fill_address(JUDGE, asked)
+    parameters = {"queue": undone.queue, "who": sent.who, "query": undone.query, "document": undone.document}
+    return undone, fill_address(JUDGE, parameters)
 
 
-def show_agreement(desk: Desk, asked: AgreementAsked, *, who: str = "", people: Sequence[str] = ()) -> AgreementPage:
+def show_agreement(
+    desk: Desk, request: AgreementRequest, *, who: str = "", people: Sequence[str] = ()
+) -> AgreementPage:
     """Return how far people agree in one queue or in all, and what there is to settle.
 
     ``who`` asks, if a token says it; then ``people`` are those who have one, and may settle.
     """
     states, problems = desk.open_queues()
     heads = [state.queue.head for state in states]
-    agreement = measure_labels(desk, asked.queue)
+    agreement = measure_labels(desk, request.queue)
     queries = desk.golden.query_by_id
     settling = {head.adjudicator: head.name for head in heads if head.kind == "disputes"}  # the latest of each person
     return AgreementPage(
         queues=tuple(head.name for head in heads if head.kind != "disputes"),
-        queue=asked.queue,
+        queue=request.queue,
         settling=tuple((name, adjudicator) for adjudicator, name in settling.items()),
         mine=tuple((name, own) for own, name in settling.items() if not who or may_open(own, who)),
         people=tuple(people) or list_people(desk.config.folder),

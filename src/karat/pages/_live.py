@@ -34,7 +34,7 @@ _ORDER = {RE_SEARCH: 0, "query": 1}  # of what happened at the same time
 _REFRESH = 30.0  # seconds after which a store at an address is taken for changed: nothing cheaper tells
 
 
-class LiveAsked(Struct, frozen=True, kw_only=True):
+class LiveRequest(Struct, frozen=True, kw_only=True):
     """Which span of time, and which sessions of it."""
 
     span: Annotated[
@@ -50,7 +50,7 @@ class LiveAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200)] = 25
 
 
-class SessionAsked(Struct, frozen=True, kw_only=True):
+class SessionRequest(Struct, frozen=True, kw_only=True):
     """Which session, and when it began."""
 
     session: Annotated[str, Meta(min_length=1, max_length=10_000, description="The field key of its line.")]
@@ -128,28 +128,28 @@ def _name_use(store: LiveStore, query: str) -> str:
     return f"{store.place}\n{query}"
 
 
-def show_live(index: Index, store: LiveStore, asked: LiveAsked) -> LivePage:
+def show_live(index: Index, store: LiveStore, request: LiveRequest) -> LivePage:
     """Return live traffic, with the sessions that the filters keep, a page at a time."""
-    snapshot = read_traffic(index, store, asked.span) if store.has_store else None
+    snapshot = read_traffic(index, store, request.span) if store.has_store else None
     if store.has_store and snapshot is None:
-        raise NotReady("The log of live traffic is being read.", name_traffic(asked.span))
+        raise NotReady("The log of live traffic is being read.", name_traffic(request.span))
     listed = snapshot.sessions if snapshot else ()
-    words = asked.q.casefold()
+    words = request.q.casefold()
     kept = [
         line
         for line in listed
-        if (not asked.outcome or asked.outcome in line.outcomes)
+        if (not request.outcome or request.outcome in line.outcomes)
         and (not words or any(words in text.casefold() for text in line.texts))
     ]
-    start = next((place + 1 for place, line in enumerate(kept) if _name_line(line.key, line.at) == asked.after), 0)
-    shown = kept[start : start + asked.limit]
-    has_more = start + asked.limit < len(kept)
+    start = next((place + 1 for place, line in enumerate(kept) if _name_line(line.key, line.at) == request.after), 0)
+    shown = kept[start : start + request.limit]
+    has_more = start + request.limit < len(kept)
     return LivePage(
         project=index.meta.get("name", index.folder.name),
         store=store.name,
         exists=store.exists,
         has_store=store.has_store,
-        span=asked.span,
+        span=request.span,
         traffic=None if snapshot is None else _name_store(snapshot, store.name, shown),
         matching=len(kept),
         listed=len(listed),
@@ -176,12 +176,12 @@ def link_session(key: str, at: float) -> str:
     return fill_address(SESSION, {"session": key, "at": repr(at)})
 
 
-def show_session(index: Index, store: LiveStore, asked: SessionAsked) -> SessionPage:
+def show_session(index: Index, store: LiveStore, request: SessionRequest) -> SessionPage:
     """Return a session as a timeline: what was asked, what came back, and what somebody did with it."""
     if not store.has_store:
         raise NotThere(f"there is no store {store.name}, and no session")
     with read_log(store.place) as log:
-        records = find_session(log, asked.session, asked.at)
+        records = find_session(log, request.session, request.at)
     if records is None or not records.session.queries:
         raise NotThere("there is no such session in the log; it may have expired, or been forgotten")
     session = records.session
@@ -200,38 +200,38 @@ def show_session(index: Index, store: LiveStore, asked: SessionAsked) -> Session
 
 def _list_steps(index: Index, records: SessionRecords) -> Iterator[TimelineStep]:
     session = records.session
-    named = {hit.document for asked in session.queries for hit in asked.query.hits[:_HITS]}
+    named = {hit.document for search in session.queries for hit in search.query.hits[:_HITS]}
     documents = index.read_documents((*named, *(event.document for event in records.events if event.document)))
     titles = {id_: document.title for id_, document in documents.items()}
-    for asked in session.queries:
-        yield _describe_query(index, session, asked, titles)
+    for search in session.queries:
+        yield _describe_query(index, session, search, titles)
     for event in records.events:
         yield _describe_event(session, event, titles)
 
 
-def _describe_query(index: Index, session: Session, asked: AskedQuery, titles: Mapping[str, str]) -> TimelineStep:
-    query = asked.query
+def _describe_query(index: Index, session: Session, search: AskedQuery, titles: Mapping[str, str]) -> TimelineStep:
+    query = search.query
     return TimelineStep(
         after=max(0.0, query.time - session.start),
         kind="query",
         text=query.text[:_LONGEST],
         query=query.id,
-        outcome=asked.outcome,
+        outcome=search.outcome,
         error=query.error[:_LONGEST],
-        repeats=bool(asked.repeats),
+        repeats=bool(search.repeats),
         milliseconds=query.latency,
         answer=(query.answer or "")[:_LONGEST],
-        hits=tuple(_describe_hits(asked, titles)),
+        hits=tuple(_describe_hits(search, titles)),
         total=max(len(query.hits), query.count or 0),
         golden=_find_golden(index, query),
         proposed=f"live-{blake2b(folded(query.text).encode(), digest_size=6).hexdigest()}",
     )
 
 
-def _describe_hits(asked: AskedQuery, titles: Mapping[str, str]) -> Iterator[TimelineHit]:
-    said = dict.fromkeys(asked.not_useful, False) | dict.fromkeys(asked.useful, True)
+def _describe_hits(search: AskedQuery, titles: Mapping[str, str]) -> Iterator[TimelineHit]:
+    said = dict.fromkeys(search.not_useful, False) | dict.fromkeys(search.useful, True)
     seen: set[str] = set()
-    for hit in asked.query.hits:
+    for hit in search.query.hits:
         if hit.document in seen or len(seen) == _HITS:
             continue
         seen.add(hit.document)
@@ -239,10 +239,10 @@ def _describe_hits(asked: AskedQuery, titles: Mapping[str, str]) -> Iterator[Tim
             document=hit.document,
             title=titles.get(hit.document, ""),
             rank=hit.rank,
-            read=hit.document in asked.read,
+            read=hit.document in search.read,
             useful=said.get(hit.document),
-            passed=hit.document in asked.passed,
-            reused=hit.document in asked.reused,
+            passed=hit.document in search.passed,
+            reused=hit.document in search.reused,
         )
 
 

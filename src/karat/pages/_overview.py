@@ -40,11 +40,11 @@ _TRIALS = 20  # of which those that are not over are shown
 _RATES = ("failed", "nothing found", "asked again", "used")
 
 
-class OverviewAsked(Struct, frozen=True, kw_only=True):
+class OverviewRequest(Struct, frozen=True, kw_only=True):
     """Nothing can be chosen."""
 
 
-def show_overview(index: Index, store: LiveStore, desk: Desk, asked: OverviewAsked) -> OverviewPage:  # noqa: ARG001
+def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewRequest) -> OverviewPage:  # noqa: ARG001
     """Return a project at a glance."""
     lines = [run.line for run in index.list_runs()]
     complete = [line for line in lines if line.state in ("complete", "undecided")]

@@ -21,25 +21,25 @@ _RUNS = 100
 _DOCUMENTS = RANKED  # whose ranks are shown
 
 
-class QueryAsked(Struct, frozen=True, kw_only=True):
+class QueryRequest(Struct, frozen=True, kw_only=True):
     """Which query, and the run whose ranking is shown."""
 
     query: Annotated[str, Meta(min_length=1, max_length=2_000, description="The id of the query.")]
     run: Annotated[str, Meta(max_length=500, description="The run whose ranking is shown; by default the newest.")] = ""
 
 
-def show_query(index: Index, store: LiveStore, asked: QueryAsked) -> QueryPage:
+def show_query(index: Index, store: LiveStore, request: QueryRequest) -> QueryPage:
     """Return a query with its judgments, its scores and the ranks of its relevant documents in every run."""
-    query = index.find_query(asked.query)
+    query = index.find_query(request.query)
     if query is None:
-        near = did_you_mean(asked.query[:100], [known.id for known in index.read_queries(range(2_000))])
-        raise NotThere(f"the golden set has no query {asked.query[:100]!r}{near}")
+        near = did_you_mean(request.query[:100], [known.id for known in index.read_queries(range(2_000))])
+        raise NotThere(f"the golden set has no query {request.query[:100]!r}{near}")
     pairs = sorted(index.read_query_columns(query.position).values(), key=lambda pair: pair[0].line.order, reverse=True)
     grades = query.grades
     relevant = query.list_relevant(index.relevant)[:_DOCUMENTS]
-    chosen = _choose_run(index, [run for run, _ in pairs], asked.run)
-    if asked.run and chosen is None:
-        raise NotThere(f"there is no run {asked.run[:100]!r} with this query")
+    chosen = _choose_run(index, [run for run, _ in pairs], request.run)
+    if request.run and chosen is None:
+        raise NotThere(f"there is no run {request.run[:100]!r} with this query")
     titles = index.read_documents(grades)
     return QueryPage(
         project=index.meta.get("name", index.folder.name),

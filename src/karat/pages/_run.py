@@ -27,7 +27,7 @@ _SLOW = "slowest"
 _NAMED = 12  # queries of each list that are shown with their texts
 
 
-class RunAsked(Struct, frozen=True, kw_only=True):
+class RunRequest(Struct, frozen=True, kw_only=True):
     """Which run, and which of its queries."""
 
     run: Annotated[str, Meta(min_length=1, max_length=500, description="The id of the run.")]
@@ -44,16 +44,16 @@ class RunAsked(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
-def show_run(index: Index, asked: RunAsked) -> RunPage:
+def show_run(index: Index, request: RunRequest) -> RunPage:
     """Return a run with the report on it, and its queries, the worst first."""
-    run = require_run(index, asked.run)
-    measure, marks = choose_measure(run, asked.measure), index.read_marks(run)
-    positions = np.flatnonzero(marks & np.uint8(_SHOWN[asked.show]))
-    matches = index.search_queries(asked.q, asked.category)
+    run = require_run(index, request.run)
+    measure, marks = choose_measure(run, request.measure), index.read_marks(run)
+    positions = np.flatnonzero(marks & np.uint8(_SHOWN[request.show]))
+    matches = index.search_queries(request.q, request.category)
     if matches is not None:
         positions = positions[np.isin(positions, matches, assume_unique=True, kind="table")]
-    keys = _find_keys(index, run, measure, asked.order)
-    page, more = take_page(index, keys, positions, asked.after, asked.limit)
+    keys = _find_keys(index, run, measure, request.order)
+    page, more = take_page(index, keys, positions, request.after, request.limit)
     columns = index.read_columns(run, [query.position for query in page])
     baseline = next((other.line.id for other in index.list_runs() if other.line.is_baseline), None)
     report = index.read_report(run.line.id)

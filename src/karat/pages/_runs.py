@@ -16,7 +16,7 @@ from karat.schema.pages import RunLine, RunsPage
 _Key = tuple[bool, float | str, str]
 
 
-class RunsAsked(Struct, frozen=True, kw_only=True):
+class RunsRequest(Struct, frozen=True, kw_only=True):
     """Which runs, and in which order."""
 
     q: Annotated[str, Meta(max_length=200, description="Text in the title, file, commit, branch or a setting.")] = ""
@@ -38,25 +38,25 @@ class RunsAsked(Struct, frozen=True, kw_only=True):
     choose: Annotated[str, Meta(pattern="^(|on)$", description="Whether two runs are to be chosen.")] = ""
 
 
-def show_runs(index: Index, asked: RunsAsked) -> RunsPage:
+def show_runs(index: Index, request: RunsRequest) -> RunsPage:
     """Return the runs of a project that the filters keep, in order, a page at a time."""
     lines = [run.line for run in index.list_runs()]
     measures = tuple(msgspec.json.decode(index.meta.get("measures", "[]"), type=tuple[str, ...]))
-    kept = [line for line in lines if _is_wanted(line, asked)]
-    name, descending = asked.sort.removeprefix("-"), asked.sort.startswith("-")
+    kept = [line for line in lines if _is_wanted(line, request)]
+    name, descending = request.sort.removeprefix("-"), request.sort.startswith("-")
     find_key = _choose_key(name, measures)
     # Two passes: what has no value comes last, whichever way the order goes.
     ordered = sorted(kept, key=lambda line: find_key(line)[1:], reverse=descending)
     ordered.sort(key=lambda line: find_key(line)[0])
-    start = _find_start(ordered, asked.after)
-    shown = ordered[start : start + asked.limit]
-    has_more = start + asked.limit < len(ordered)
-    filters = {"q": asked.q, "system": asked.system, "branch": asked.branch, "outcome": asked.outcome}
+    start = _find_start(ordered, request.after)
+    shown = ordered[start : start + request.limit]
+    has_more = start + request.limit < len(ordered)
+    filters = {"q": request.q, "system": request.system, "branch": request.branch, "outcome": request.outcome}
     return RunsPage(
         project=index.meta.get("name", index.folder.name),
         measures=measures,
         runs=tuple(shown),
-        sort=asked.sort,
+        sort=request.sort,
         filters={key: value for key, value in filters.items() if value},
         systems=tuple(sorted({line.system for line in lines if line.system})),
         branches=tuple(sorted({line.branch for line in lines if line.branch})),
@@ -67,13 +67,13 @@ def show_runs(index: Index, asked: RunsAsked) -> RunsPage:
     )
 
 
-def _is_wanted(line: RunLine, asked: RunsAsked) -> bool:
-    if asked.outcome and (line.outcome or "none") != asked.outcome:
+def _is_wanted(line: RunLine, request: RunsRequest) -> bool:
+    if request.outcome and (line.outcome or "none") != request.outcome:
         return False
-    if (asked.system and line.system != asked.system) or (asked.branch and line.branch != asked.branch):
+    if (request.system and line.system != request.system) or (request.branch and line.branch != request.branch):
         return False
     texts = (line.title, line.file, line.commit, line.branch, json.dumps(dict(line.settings), ensure_ascii=False))
-    return not asked.q or any(asked.q.casefold() in text.casefold() for text in texts)
+    return not request.q or any(request.q.casefold() in text.casefold() for text in texts)
 
 
 def _choose_key(name: str, measures: tuple[str, ...]) -> Callable[[RunLine], _Key]:

@@ -44,21 +44,21 @@ Why = Annotated[str, Meta(max_length=900, pattern=r"\S", description="Why, for t
 Who = Annotated[str, Meta(max_length=64, description="Who decides, where no token says it.")]
 
 
-class TrialsAsked(Struct, frozen=True, kw_only=True):
+class TrialsRequest(Struct, frozen=True, kw_only=True):
     """Which trials."""
 
     after: Annotated[str, Meta(max_length=1_100, description="Where the last page ended: its field more.")] = ""
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
 
 
-class TrialAsked(Struct, frozen=True, kw_only=True):
+class TrialRequest(Struct, frozen=True, kw_only=True):
     """Which trial of which feature."""
 
     feature: Feature
     number: Annotated[int, Meta(ge=0, description="Of the feature's trials, from 1; 0 for the latest.")] = 0
 
 
-class ConfirmAsked(Struct, frozen=True, kw_only=True):
+class ConfirmRequest(Struct, frozen=True, kw_only=True):
     """What is to be confirmed."""
 
     feature: Feature
@@ -86,21 +86,21 @@ class FlagSent(Struct, frozen=True, kw_only=True):
     who: Who = ""
 
 
-def show_trials(index: Index, store: LiveStore, asked: TrialsAsked) -> TrialsPage:
+def show_trials(index: Index, store: LiveStore, request: TrialsRequest) -> TrialsPage:
     """Return the trials of a project, the latest first, a page at a time, and its flags."""
     if not store.has_store:
         return TrialsPage(
             project=_name(index), store=store.name, has_store=False, trials=(), total=0, more=None, flags=()
         )
-    listed, total = page_trials(store.place, before=_parse_key(asked.after), most=asked.limit + 1)
-    shown = listed.trials[: asked.limit]
+    listed, total = page_trials(store.place, before=_parse_key(request.after), most=request.limit + 1)
+    shown = listed.trials[: request.limit]
     return TrialsPage(
         project=_name(index),
         store=store.name,
         has_store=True,
         trials=shown,
         total=total,
-        more=f"{shown[-1].number}:{shown[-1].feature}" if len(listed.trials) > asked.limit else None,
+        more=f"{shown[-1].number}:{shown[-1].feature}" if len(listed.trials) > request.limit else None,
         flags=list_flags(store.place).flags,
     )
 
@@ -110,33 +110,33 @@ def _parse_key(text: str) -> tuple[str, int] | None:
     return (feature, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
-def show_one_trial(index: Index, store: LiveStore, asked: TrialAsked) -> TrialPage:
+def show_one_trial(index: Index, store: LiveStore, request: TrialRequest) -> TrialPage:
     """Return a feature: a trial of it over time, its flag, and what can be done."""
-    report, flag, trials = _read(store, asked.feature, asked.number)
+    report, flag, trials = _read(store, request.feature, request.number)
     is_latest = report is None or report.status.number == trials
     return TrialPage(
         project=_name(index),
-        feature=asked.feature,
+        feature=request.feature,
         report=report,
         numbers=tuple(range(1, trials + 1)),
         flag=flag,
-        changes=_list_changes(store, asked.feature) if flag is not None else (),
+        changes=_list_changes(store, request.feature) if flag is not None else (),
         acts=tuple(_list_acts(report.status if report else None, flag)) if is_latest else (),
     )
 
 
-def show_confirmation(index: Index, store: LiveStore, asked: ConfirmAsked) -> ConfirmPage:
+def show_confirmation(index: Index, store: LiveStore, request: ConfirmRequest) -> ConfirmPage:
     """Return what an act would do now; one that is not possible is refused with the reason."""
-    report, flag, _ = _read(store, asked.feature)
+    report, flag, _ = _read(store, request.feature)
     status = report.status if report else None
-    act = next((own for own in _list_acts(status, flag) if own.act == asked.act), None)
+    act = next((own for own in _list_acts(status, flag) if own.act == request.act), None)
     if act is None:
-        raise NotNow(f"{asked.act} is not possible as things are: look at the feature again")
+        raise NotNow(f"{request.act} is not possible as things are: look at the feature again")
     if act.why_not:
         raise NotNow(f"{act.title}: {act.why_not}")
     is_flag = act.act in _CHANGED
     return ConfirmPage(
-        project=_name(index), feature=asked.feature, act=act, status=None if is_flag else status, flag=flag
+        project=_name(index), feature=request.feature, act=act, status=None if is_flag else status, flag=flag
     )
 
 

@@ -27,11 +27,11 @@ _RUNS, _SWEEPS = 50, 50
 _NOT_SWEEPS = ("karat.toml", "golden.toml", "pyproject.toml")
 
 
-class WorkAsked(Struct, frozen=True, kw_only=True):
+class WorkRequest(Struct, frozen=True, kw_only=True):
     """Nothing can be chosen."""
 
 
-class WorkItemAsked(Struct, frozen=True, kw_only=True):
+class WorkItemRequest(Struct, frozen=True, kw_only=True):
     """Which work."""
 
     work: Annotated[str, Meta(max_length=40)]
@@ -78,7 +78,7 @@ class StopSent(Struct, frozen=True, kw_only=True):
     who: Name = ""
 
 
-def show_work(index: Index, asked: WorkAsked) -> WorkPage:  # noqa: ARG001 (as of all pages)
+def show_work(index: Index, request: WorkRequest) -> WorkPage:  # noqa: ARG001 (as of all pages)
     """Return what was started from pages, the latest first, and what can be started."""
     works = tuple(_hide_folder(line, index.folder) for line in list_work(index.folder))
     runs = [run.line for run in index.list_runs() if run.line.state in ("complete", "undecided")]
@@ -91,12 +91,12 @@ def show_work(index: Index, asked: WorkAsked) -> WorkPage:  # noqa: ARG001 (as o
     )
 
 
-def show_work_item(index: Index, asked: WorkItemAsked) -> WorkItemPage:
+def show_work_item(index: Index, request: WorkItemRequest) -> WorkItemPage:
     """Return a piece of work with the end of what it printed."""
-    line = find_work(index.folder, asked.work)
+    line = find_work(index.folder, request.work)
     if line is None:
         raise NotThere("there is no such work")
-    output, hidden = read_output(index.folder, asked.work)
+    output, hidden = read_output(index.folder, request.work)
     line = _hide_folder(line, index.folder)
     return WorkItemPage(
         project=index.meta.get("name", index.folder.name),

@@ -321,11 +321,11 @@ def _asks_all_once(golden: GoldenSet, run: Run) -> bool:
         return False
     if len(traces) != len(golden.query_by_id) or run.provenance.golden.get("fingerprint") != fingerprint(golden):
         return False
-    asked = set(list_queries(traces))
+    names = set(list_queries(traces))
     if any(trace.paraphrase or trace.repeat for trace in select_detailed(traces)):
         return False
     numbers = all(type(settings.get(name)) is int for name in ("k", "seed"))
-    return numbers and len(asked) == len(traces) and asked == golden.query_by_id.keys()
+    return numbers and len(names) == len(traces) and names == golden.query_by_id.keys()
 
 
 def _list_questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:

@@ -102,7 +102,7 @@ def query_standings(
         candidate.false_answers,
         dict[str, float](),
     )
-    asked, unjudged = candidate.query_set.intersection(only), candidate.unjudged
+    common, unjudged = candidate.query_set.intersection(only), candidate.unjudged
     return [
         QueryStanding(
             id_,
@@ -117,7 +117,7 @@ def query_standings(
             had_hits=id_ in false and before is not None and bool(before.lists.get(id_)),
         )
         for id_ in [query.id for query in golden.queries]
-        if id_ in asked
+        if id_ in common
     ]
 
 

@@ -26,7 +26,7 @@ from karat.systems import (
 
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
 
-Asked = tuple[str, Context] | tuple[str, Context, AbstractContextManager[None]]
+Wording = tuple[str, Context] | tuple[str, Context, AbstractContextManager[None]]
 """The text of a question, its context, and what is entered while it is asked, if anything is."""
 Preparation = tuple[Context, Sequence[Document], bool]
 """A turn of a session, the memories that are stored before it, and whether the session starts with it."""
@@ -34,7 +34,7 @@ Preparation = tuple[Context, Sequence[Document], bool]
 
 def ask_all(
     system: System,
-    questions: Iterable[Asked],
+    questions: Iterable[Wording],
     k: int,
     *,
     concurrency: int = 1,
@@ -49,8 +49,8 @@ def ask_all(
     """
     call = _call_many(system, k, batch, timeout) if batch > 1 else _call_one(system, k, timeout)
 
-    def ask(asked: Sequence[Asked]) -> Sequence[Response]:
-        return _ask_batch(call, asked, k, system.tenant) if batch > 1 else (_ask(call, asked, k, system.tenant),)
+    def ask(wordings: Sequence[Wording]) -> Sequence[Response]:
+        return _ask_batch(call, wordings, k, system.tenant) if batch > 1 else (_ask(call, wordings, k, system.tenant),)
 
     yield from _work_off(ask, _split(questions, batch), concurrency, timeout)
 
@@ -89,9 +89,9 @@ def _work_off(
     yield from Workers(ask, max(1, concurrency), timeout).run(calls)
 
 
-def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
-    def call(asked: Sequence[Asked]) -> Any:
-        text, context, *around = asked[0]
+def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequence[Wording]], Any]:
+    def call(wordings: Sequence[Wording]) -> Any:
+        text, context, *around = wordings[0]
         if around:
             with around[0]:
                 return call(((text, context),))
@@ -100,7 +100,7 @@ def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequen
     return call
 
 
-def _call_many(system: System, k: int, batch: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
+def _call_many(system: System, k: int, batch: int, timeout: float | None) -> Callable[[Sequence[Wording]], Any]:
     many = system.retrieve_many
     if many is None:
         raise UsageError(f"batch={batch}, but {system.name} has no retrieve_many(queries, k)")
@@ -110,27 +110,27 @@ def _call_many(system: System, k: int, batch: int, timeout: float | None) -> Cal
             "context; add it, or ask without --batch"
         )
 
-    def call(asked: Sequence[Asked]) -> Any:
-        contexts = {"contexts": [context for _, context, *_ in asked]} if system.takes_contexts else {}
-        return resolve(many([text for text, *_ in asked], k, **contexts), timeout)
+    def call(wordings: Sequence[Wording]) -> Any:
+        contexts = {"contexts": [context for _, context, *_ in wordings]} if system.takes_contexts else {}
+        return resolve(many([text for text, *_ in wordings], k, **contexts), timeout)
 
     return call
 
 
-def _split(questions: Iterable[Asked], size: int) -> Iterator[Sequence[Asked]]:
+def _split(questions: Iterable[Wording], size: int) -> Iterator[Sequence[Wording]]:
     remaining = iter(questions)
     while batch := tuple(islice(remaining, size)):
         yield batch
 
 
-def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> Response:
+def _ask(call: Callable[[Sequence[Wording]], Any], wordings: Sequence[Wording], k: int, tenant: str) -> Response:
     """Ask one question."""
     response = Response()
     # Written out, since entering and leaving two contexts takes longer than the rest.
     try:
         start = time.perf_counter()
         try:
-            result = _read(call(asked), response, k, tenant)
+            result = _read(call(wordings), response, k, tenant)
         finally:
             response.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
@@ -140,16 +140,18 @@ def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int,
     return response
 
 
-def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> list[Response]:
+def _ask_batch(
+    call: Callable[[Sequence[Wording]], Any], wordings: Sequence[Wording], k: int, tenant: str
+) -> list[Response]:
     """Ask several questions in one call; each response has an equal share of the time."""
-    responses = [Response() for _ in asked]
+    responses = [Response() for _ in wordings]
     with _recording_failure(responses), _timing(responses):
-        result = call(asked)
+        result = call(wordings)
         is_list = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
-        lists = list(islice(result, len(asked) + 1)) if is_list else None
-        if lists is None or len(lists) != len(asked):
+        lists = list(islice(result, len(wordings) + 1)) if is_list else None
+        if lists is None or len(lists) != len(wordings):
             answer = shorten(result if lists is None else lists)
-            raise SystemFailed(f"retrieve_many returned {answer} for {len(asked)} questions, not a list for each")
+            raise SystemFailed(f"retrieve_many returned {answer} for {len(wordings)} questions, not a list for each")
         for response, hits in zip(responses, lists, strict=True):
             with _recording_failure([response]):
                 _read(hits, response, k, tenant)

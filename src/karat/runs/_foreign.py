@@ -66,9 +66,9 @@ def _imply_set(text: str) -> GoldenSet:
         try:
             row = json.loads(line)
             if isinstance(row, dict) and isinstance(row.get("qid"), str | int):
-                id_, asked = str(row["qid"]), row.get("query")
+                id_, wording = str(row["qid"]), row.get("query")
                 if id_ not in queries or not row.get("paraphrase"):
-                    queries[id_] = Query(id=id_, text=asked if isinstance(asked, str) else "")
+                    queries[id_] = Query(id=id_, text=wording if isinstance(wording, str) else "")
         except (ValueError, RecursionError):
             continue
     return GoldenSet(queries=tuple(queries.values()))

@@ -30,7 +30,7 @@ from karat.core import (
 )
 from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable, find_version, hide_settings
-from karat.runs._ask import Asked, ask_all, prepare_all
+from karat.runs._ask import Wording, ask_all, prepare_all
 from karat.runs._patience import Patience
 from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
@@ -79,8 +79,8 @@ def make_run(
     sampled = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
     origin = replace(origin, begun=origin.begun or timestamp())
     provenance = replace(describe_run(golden, subject, settings), origin=origin)
-    asked = {query.id for query in sampled.queries}
-    questions = plan_questions(golden, asked, settings, tenant=subject.tenant, sessions=subject.has_sessions)
+    names = {query.id for query in sampled.queries}
+    questions = plan_questions(golden, names, settings, tenant=subject.tenant, sessions=subject.has_sessions)
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
     total = sum(question.counted for question in questions)
@@ -225,16 +225,16 @@ def _raise_if_fatal(response: Response, hopeless: type | UnionType | tuple[()]) 
         raise type(failure)(f"{failure}; {advice}") from None
 
 
-def _with_listener(asked: tuple[str, Context], question: Question | None, listener: Listener | None) -> Asked:
+def _with_listener(wording: tuple[str, Context], question: Question | None, listener: Listener | None) -> Wording:
     """Return a question whose calls of a model a listener is told of; as it is if nobody listens."""
     if listener is None:
-        return asked
+        return wording
     from karat.chat import Subject, asking_about  # a client of models, which few systems need
 
     if question is None:
-        return *asked, asking_about(None, listener)
+        return *wording, asking_about(None, listener)
     subject = Subject(query=question.query, paraphrase=question.paraphrase, repeat=question.repeat)
-    return *asked, asking_about(subject, listener)
+    return *wording, asking_about(subject, listener)
 
 
 def _ask(

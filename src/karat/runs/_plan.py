@@ -54,16 +54,16 @@ def _make_question(query: str, text: str, repeat: int, judged: str) -> Question:
 
 
 def plan_questions(
-    golden: GoldenSet, asked: Collection[str], settings: Settings, *, tenant: str = "", sessions: bool = False
+    golden: GoldenSet, sample: Collection[str], settings: Settings, *, tenant: str = "", sessions: bool = False
 ) -> list[Question]:
-    """Return the questions of a run, in their order; ``asked`` has the ids of the queries that were drawn.
+    """Return the questions of a run, in their order; ``sample`` has the ids of the queries that were drawn.
 
     Without ``sessions`` that is the order of the set, each query before its paraphrases, once for each repeat. With
     them, the questions of a session come in the order of their turns. Each repeat is a session of its own, ``s~2`` for
     the second one of ``s``, and so is each number of a paraphrase, ``s~p1``. A query of the session that was not drawn,
     or has no such paraphrase, is asked all the same in these, without being counted: what follows may depend on it.
     """
-    questions = list(_list_questions(golden, asked, settings, tenant, sessions))
+    questions = list(_list_questions(golden, sample, settings, tenant, sessions))
     if not sessions:
         return questions
     order = {query.id: i for i, query in enumerate(golden.queries)}
@@ -105,20 +105,20 @@ def _identify(question: Question | Trace) -> tuple[str, str, int, int]:
 
 
 def _list_questions(
-    golden: GoldenSet, asked: Collection[str], settings: Settings, tenant: str, sessions: bool
+    golden: GoldenSet, sample: Collection[str], settings: Settings, tenant: str, sessions: bool
 ) -> Iterator[Question]:
     digests = digest_judged_documents(golden)
     if not (sessions or settings.paraphrases):
         for repeat in range(settings.repeat):
             for query in golden.queries:
-                if query.id in asked:
+                if query.id in sample:
                     yield _make_question(query.id, query.text, repeat, "" if repeat else digests[query.id])
         return
-    wordings = _count_wordings(golden, asked, settings) if sessions else {}
+    wordings = _count_wordings(golden, sample, settings) if sessions else {}
     for repeat in range(settings.repeat):
         for query in golden.queries:
             texts = (query.text, *query.paraphrases) if settings.paraphrases else (query.text,)
-            own = len(texts) if query.id in asked else 0
+            own = len(texts) if query.id in sample else 0
             memories = _list_memories(golden, query) if sessions else ()
             for i in range(max(own, wordings.get(query.session.id, 0) if query.session else 0)):
                 yield Question(
@@ -133,11 +133,11 @@ def _list_questions(
                 )
 
 
-def _count_wordings(golden: GoldenSet, asked: Collection[str], settings: Settings) -> dict[str, int]:
+def _count_wordings(golden: GoldenSet, sample: Collection[str], settings: Settings) -> dict[str, int]:
     """Return for each session the largest number of wordings that are asked of one of its queries."""
     wordings: dict[str, int] = {}
     for query in golden.queries:
-        if query.session and query.id in asked:
+        if query.session and query.id in sample:
             count = 1 + len(query.paraphrases) if settings.paraphrases else 1
             wordings[query.session.id] = max(count, wordings.get(query.session.id, 0))
     return wordings

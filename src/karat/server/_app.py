@@ -32,8 +32,8 @@ from karat.server._asking import (
     find_missing,
     find_own_path,
     link_sign_in,
-    read_asked,
     read_fields,
+    read_parameters,
     wants_html,
 )
 from karat.server._events import Streams
@@ -113,12 +113,14 @@ class Application:
             visitor = self._require(request, page.role)
             suffix = next((suffix for suffix in SUFFIXES if request.url.path.endswith(suffix)), "")
             pairs = [*request.path_params.items(), *request.query_params.multi_items()]
-            if page.otherwise and not suffix and wants_html(request) and find_missing(page.asked, pairs):
+            if page.otherwise and not suffix and wants_html(request) and find_missing(page.request, pairs):
                 chosen = [(name, value) for name, value in pairs if name == "a" and value]
                 return RedirectResponse(f"{page.otherwise}?{urlencode([('choose', 'on'), *chosen])}", 303)
             charts = [value for name, value in pairs if name == _CHART] if suffix == ".svg" else []
-            asked = read_asked(page.asked, [(name, value) for name, value in pairs if name != _CHART or not charts])
-            document = await self._show(page, asked, visitor)
+            parameters = read_parameters(
+                page.request, [(name, value) for name, value in pairs if name != _CHART or not charts]
+            )
+            document = await self._show(page, parameters, visitor)
             if suffix == ".json":
                 return answer_json(request, document)
             if suffix == ".csv":
@@ -127,19 +129,19 @@ class Application:
                 return answer_csv(request, page.table(document), page.name)
             if suffix == ".svg":
                 return self._send_chart(request, page, document, charts)
-            return self._send_html(request, page, document, asked, visitor)
+            return self._send_html(request, page, document, parameters, visitor)
 
         return show
 
-    async def _show(self, page: Page, asked: Struct, visitor: Visitor) -> Struct:
+    async def _show(self, page: Page, parameters: Struct, visitor: Visitor) -> Struct:
         """Return the document of a page; what has to be computed first is waited for, a while."""
         if page.wants is not None:
-            self._watcher.want(page.wants(asked))
+            self._watcher.want(page.wants(parameters))
 
         def show() -> Struct:
             assert visitor.user is not None
             with open_index(self._folder) as index:
-                return page.show(self._visit(index, visitor.user), asked)
+                return page.show(self._visit(index, visitor.user), parameters)
 
         try:
             return await run_in_threadpool(show)
@@ -157,12 +159,12 @@ class Application:
             fields, is_json = await read_fields(request)
             self._require_own_form(request, visitor, fields)
             values = {**fields, **request.path_params}
-            asked = convert(action.asked, values, strict=is_json)
+            parameters = convert(action.request, values, strict=is_json)
 
             def act() -> Done:
                 assert visitor.user is not None
                 with open_index(self._folder) as index:
-                    return action.act(self._visit(index, visitor.user), asked)
+                    return action.act(self._visit(index, visitor.user), parameters)
 
             done = await run_in_threadpool(act)
             assert visitor.user is not None
@@ -196,8 +198,12 @@ class Application:
             self._gate.audit.note("form refused", user=visitor.user.name, peer=visitor.peer, path=request.url.path)
             raise Refused(403, "the form is not from a page of this server, or older than it; load the page again")
 
-    def _send_html(self, request: Request, page: Page, document: Struct, asked: Struct, visitor: Visitor) -> Response:
-        body = render(page.template, page=document, asked=asked, here=page, **self._describe_site(request, visitor))
+    def _send_html(
+        self, request: Request, page: Page, document: Struct, parameters: Struct, visitor: Visitor
+    ) -> Response:
+        body = render(
+            page.template, page=document, request=parameters, here=page, **self._describe_site(request, visitor)
+        )
         return answer_text(request, body, "text/html")
 
     def _send_chart(self, request: Request, page: Page, document: Struct, charts: list[str]) -> Response:
@@ -212,7 +218,7 @@ class Application:
         path = request.url.path
         return {
             "menu": [page for page in self._pages.values() if page.label],
-            "to": lambda name, **asked: self._pages[name].link(**asked),
+            "to": lambda name, **parameters: self._pages[name].link(**parameters),
             "has": self._pages.keys(),
             "user": visitor.user,
             "can_sign_out": bool(visitor.secret),

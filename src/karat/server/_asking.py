@@ -30,7 +30,7 @@ class Refused(InputError):
         self.status, self.wait = status, wait
 
 
-def read_asked(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> Struct:
+def read_parameters(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> Struct:
     """Return what is asked for; what is unknown, given twice or of the wrong kind is refused."""
     values: dict[str, str] = {}
     for name, value in pairs:
@@ -54,8 +54,8 @@ def find_own_path(address: str) -> str:
 
 def link_sign_in(request: Request) -> str:
     """Return the address on which somebody signs in and goes on with what was asked for."""
-    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return "/sign-in" if find_own_path(asked) == "/" else f"/sign-in?{urlencode({'next': asked})}"
+    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return "/sign-in" if find_own_path(path) == "/" else f"/sign-in?{urlencode({'next': path})}"
 
 
 def find_missing(kind: type[Struct], pairs: Iterable[tuple[str, str]]) -> set[str]:

@@ -9,16 +9,16 @@ from msgspec import Struct
 
 from karat.labelling import Desk
 from karat.pages import (
-    AgreementAsked,
+    AgreementRequest,
     DecisionSent,
-    GoldenAsked,
-    GoldenQueryAsked,
+    GoldenQueryRequest,
+    GoldenRequest,
     GradeSent,
-    JudgeAsked,
+    JudgeRequest,
     LabelSent,
     LabelsSent,
-    ProposalAsked,
-    ProposalsAsked,
+    ProposalRequest,
+    ProposalsRequest,
     SettlingSent,
     UndoSent,
     WordingSent,
@@ -47,13 +47,13 @@ from karat.server._people import require_person
 from karat.server._tokens import Tokens
 
 
-def _judge(visit: Visit, asked: JudgeAsked) -> JudgePage:
-    who = visit.user.name if visit.user.token else asked.who.strip()
-    return show_judge(find_desk(visit.folder), who, asked, is_local=not visit.user.token)
+def _judge(visit: Visit, request: JudgeRequest) -> JudgePage:
+    who = visit.user.name if visit.user.token else request.who.strip()
+    return show_judge(find_desk(visit.folder), who, request, is_local=not visit.user.token)
 
 
 def _of_desk(show: Callable[[Desk, Any], Struct]) -> Show:
-    return lambda visit, asked: show(find_desk(visit.folder), asked)
+    return lambda visit, request: show(find_desk(visit.folder), request)
 
 
 def _by_person(act: Callable[[Desk, str, Any], tuple[Struct, str]]) -> Callable[[Visit, Any], Done]:
@@ -74,9 +74,9 @@ def _list_judges(visit: Visit) -> tuple[str, ...]:
     return tuple(sorted({token.name for token in tokens if token.state == "good" and token.role != "viewer"}))
 
 
-def _agreement(visit: Visit, asked: AgreementAsked) -> AgreementPage:
+def _agreement(visit: Visit, request: AgreementRequest) -> AgreementPage:
     who = visit.user.name if visit.user.token else ""
-    return show_agreement(find_desk(visit.folder), asked, who=who, people=_list_judges(visit))
+    return show_agreement(find_desk(visit.folder), request, who=who, people=_list_judges(visit))
 
 
 def _settle(visit: Visit, sent: SettlingSent) -> Done:
@@ -88,8 +88,8 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="golden",
         address="/golden",
-        asked=GoldenAsked,
-        show=lambda visit, asked: show_golden(visit.index, find_desk(visit.folder), asked),
+        request=GoldenRequest,
+        show=lambda visit, request: show_golden(visit.index, find_desk(visit.folder), request),
         document="page-golden",
         template="golden.html",
         about="The golden set: its queries, and what the linter says of them.",
@@ -100,7 +100,7 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="judge",
         address="/judge",
-        asked=JudgeAsked,
+        request=JudgeRequest,
         show=_judge,
         document="page-judge",
         template="judge.html",
@@ -112,7 +112,7 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="agreement",
         address="/judge/agreement",
-        asked=AgreementAsked,
+        request=AgreementRequest,
         show=_agreement,
         document="page-agreement",
         template="agreement.html",
@@ -122,7 +122,7 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="golden-query",
         address="/golden/{query:path}",
-        asked=GoldenQueryAsked,
+        request=GoldenQueryRequest,
         show=of_index(show_golden_query),
         document="page-golden-query",
         template="golden-query.html",
@@ -132,7 +132,7 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="proposals",
         address="/proposals",
-        asked=ProposalsAsked,
+        request=ProposalsRequest,
         show=_of_desk(show_proposals),
         document="page-proposals",
         template="proposals.html",
@@ -142,7 +142,7 @@ LABEL_PAGES: tuple[Page, ...] = (
     Page(
         name="proposal",
         address="/proposals/{proposal}",
-        asked=ProposalAsked,
+        request=ProposalRequest,
         show=_of_desk(show_one_proposal),
         document="label-proposal",
         template="proposal.html",
@@ -153,7 +153,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="label",
         address="/judge/save",
-        asked=LabelSent,
+        request=LabelSent,
         act=_by_person(save_answer),
         document="label-saved",
         about="Save what a person says of a pair; it is on the disk when this answers.",
@@ -161,7 +161,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="undo label",
         address="/judge/undo",
-        asked=UndoSent,
+        request=UndoSent,
         act=_by_person(undo_answer),
         document="label-saved",
         about="Take back a person's last label.",
@@ -169,7 +169,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="settle disputes",
         address="/judge/settling",
-        asked=SettlingSent,
+        request=SettlingSent,
         act=_settle,
         document="label-queue",
         about="Make a queue in which somebody settles what people disagree on.",
@@ -178,7 +178,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="propose wording",
         address="/propose/wording",
-        asked=WordingSent,
+        request=WordingSent,
         act=_by_person(send_wording),
         document="label-proposal",
         about="Propose a query, a new text of one, or another wording.",
@@ -186,7 +186,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="propose grade",
         address="/propose/grade",
-        asked=GradeSent,
+        request=GradeSent,
         act=_by_person(send_grade),
         document="label-proposal",
         about="Propose a grade of a document, or of words of it.",
@@ -194,7 +194,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="propose labels",
         address="/propose/labels",
-        asked=LabelsSent,
+        request=LabelsSent,
         act=_by_person(send_labels),
         document="label-proposal",
         about="Propose the labels of a queue as judgments.",
@@ -202,7 +202,7 @@ LABEL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="decide proposal",
         address="/proposals/{proposal}/decide",
-        asked=DecisionSent,
+        request=DecisionSent,
         act=_by_person(decide_proposal),
         document="label-proposal",
         about="Accept a proposal, which changes the golden set, or refuse it.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from karat.pages import (
     CaseSent,
-    LiveAsked,
-    SessionAsked,
+    LiveRequest,
+    SessionRequest,
     find_desk,
     name_traffic,
     send_case,
@@ -29,7 +29,7 @@ LIVE_PAGES: tuple[Page, ...] = (
     Page(
         name="live",
         address="/live",
-        asked=LiveAsked,
+        request=LiveRequest,
         show=of_store(show_live),
         document="page-live",
         template="live.html",
@@ -38,12 +38,12 @@ LIVE_PAGES: tuple[Page, ...] = (
         charts={"traffic": draw_traffic, "latency": draw_latency},
         label="Live",
         key="v",
-        wants=lambda asked: name_traffic(asked.span),
+        wants=lambda request: name_traffic(request.span),
     ),
     Page(
         name="session",
         address="/sessions/{session:path}",
-        asked=SessionAsked,
+        request=SessionRequest,
         show=of_store(show_session),
         document="page-session",
         template="session.html",
@@ -56,7 +56,7 @@ LIVE_ACTIONS: tuple[Action, ...] = (
     Action(
         name="propose case",
         address="/propose/case",
-        asked=CaseSent,
+        request=CaseSent,
         act=_propose,
         document="label-proposal",
         about="Propose a query that somebody asked, with grades of documents.",

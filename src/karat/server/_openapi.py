@@ -33,7 +33,7 @@ def describe_api(pages: Sequence[Page], actions: Sequence[Action]) -> dict[str, 
     schemas = {name: _schema(name) for name in names}
     for page in pages:
         stem = page.address if page.address != "/" else "/index"
-        parameters = _describe_parameters(page.asked, page.address)
+        parameters = _describe_parameters(page.request, page.address)
         answer = _answer(page.document)
         operation = {
             "operationId": f"show-{page.name}", "summary": page.about, "parameters": parameters,
@@ -47,7 +47,7 @@ def describe_api(pages: Sequence[Page], actions: Sequence[Action]) -> dict[str, 
                 "summary": f"{action.about} Needs the role {action.role}.",
                 "parameters": [
                     parameter
-                    for parameter in _describe_parameters(action.asked, action.address)
+                    for parameter in _describe_parameters(action.request, action.address)
                     if parameter["in"] == "path"
                 ],
                 "requestBody": {
@@ -101,8 +101,8 @@ def _relocate(part: Any, place: str) -> Any:
     }
 
 
-def _describe_parameters(asked: type[Struct], address: str) -> list[dict[str, Any]]:
-    properties, required = _list_properties(asked)
+def _describe_parameters(request: type[Struct], address: str) -> list[dict[str, Any]]:
+    properties, required = _list_properties(request)
     in_path = {match[0] for match in _PARAMETER.findall(address)}
     return [
         {
@@ -117,13 +117,13 @@ def _describe_parameters(asked: type[Struct], address: str) -> list[dict[str, An
 
 
 def _describe_body(action: Action) -> dict[str, Any]:
-    properties, required = _list_properties(action.asked)
+    properties, required = _list_properties(action.request)
     in_path = {match[0] for match in _PARAMETER.findall(action.address)}
     kept = {name: schema for name, schema in properties.items() if name not in in_path}
     return {"type": "object", "properties": kept, "required": [name for name in required if name not in in_path]}
 
 
-def _list_properties(asked: type[Struct]) -> tuple[dict[str, Any], list[str]]:
-    schema = msgspec.json.schema(asked)
+def _list_properties(request: type[Struct]) -> tuple[dict[str, Any], list[str]]:
+    schema = msgspec.json.schema(request)
     definition = schema["$defs"][schema["$ref"].rpartition("/")[2]]
     return definition.get("properties", {}), definition.get("required", [])

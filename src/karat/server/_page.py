@@ -37,8 +37,8 @@ class Page:
 
     name: str
     address: str
-    """Such as ``/runs/{run}``; the names in braces are fields of ``asked``."""
-    asked: type[Struct]
+    """Such as ``/runs/{run}``; the names in braces are fields of ``request``."""
+    request: type[Struct]
     show: Show
     document: str
     """The name of its document among the published schemas."""
@@ -59,9 +59,9 @@ class Page:
     wants: Callable[[Any], Job] | None = None
     """What the process that indexes keeps up to date while people look at the page."""
 
-    def link(self, **asked: Any) -> str:
+    def link(self, **parameters: Any) -> str:
         """Return its address for some fields of what is asked for."""
-        return fill_address(self.address, asked)
+        return fill_address(self.address, parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Action:
 
     name: str
     address: str
-    asked: type[Struct]
+    request: type[Struct]
     act: Callable[[Visit, Any], Done]
     document: str
     about: str
@@ -89,4 +89,4 @@ class Action:
 
 def of_index(function: Callable[[Index, Any], Struct]) -> Show:
     """Return a function of the index as a page shows it, for pages that need nothing else."""
-    return lambda visit, asked: function(visit.index, asked)
+    return lambda visit, request: function(visit.index, request)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from karat.pages import (
-    ComparisonAsked,
-    ExperimentsAsked,
-    OverviewAsked,
-    QueryAsked,
-    RankingsAsked,
-    RunAsked,
-    RunsAsked,
+    ComparisonRequest,
+    ExperimentsRequest,
+    OverviewRequest,
+    QueryRequest,
+    RankingsRequest,
+    RunRequest,
+    RunsRequest,
     find_desk,
     find_store,
     name_traffic,
@@ -38,15 +38,15 @@ from karat.server._trials import TRIAL_ACTIONS, TRIAL_PAGES, of_store
 from karat.server._work import WORK_ACTIONS, WORK_PAGES
 
 
-def _show_overview(visit: Visit, asked: OverviewAsked) -> OverviewPage:
-    return show_overview(visit.index, find_store(visit.folder, visit.store), find_desk(visit.folder), asked)
+def _show_overview(visit: Visit, request: OverviewRequest) -> OverviewPage:
+    return show_overview(visit.index, find_store(visit.folder, visit.store), find_desk(visit.folder), request)
 
 
 PAGES: tuple[Page, ...] = (
     Page(
         name="overview",
         address="/",
-        asked=OverviewAsked,
+        request=OverviewRequest,
         show=_show_overview,
         document="page-overview",
         template="overview.html",
@@ -60,7 +60,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="runs",
         address="/runs",
-        asked=RunsAsked,
+        request=RunsRequest,
         show=of_index(show_runs),
         document="page-runs",
         template="runs.html",
@@ -72,7 +72,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="run",
         address="/runs/{run}",
-        asked=RunAsked,
+        request=RunRequest,
         show=of_index(show_run),
         document="page-run",
         template="run.html",
@@ -82,7 +82,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="comparison",
         address="/compare",
-        asked=ComparisonAsked,
+        request=ComparisonRequest,
         show=of_index(show_comparison),
         document="page-comparison",
         template="comparison.html",
@@ -94,7 +94,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="rankings",
         address="/compare/{query:path}",
-        asked=RankingsAsked,
+        request=RankingsRequest,
         show=of_index(show_rankings),
         document="page-rankings",
         template="rankings.html",
@@ -104,7 +104,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="query",
         address="/queries/{query:path}",
-        asked=QueryAsked,
+        request=QueryRequest,
         show=of_store(show_query),
         document="page-query",
         template="query.html",
@@ -119,7 +119,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="experiments",
         address="/experiments",
-        asked=ExperimentsAsked,
+        request=ExperimentsRequest,
         show=of_index(show_experiments),
         document="page-experiments",
         template="experiments.html",

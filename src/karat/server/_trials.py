@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from karat.index import Index
 from karat.pages import (
-    ConfirmAsked,
+    ConfirmRequest,
     FlagSent,
     LiveStore,
     NotThere,
-    TrialAsked,
-    TrialsAsked,
+    TrialRequest,
     TrialSent,
+    TrialsRequest,
     change_one_flag,
     decide_on_trial,
     find_store,
@@ -57,7 +57,7 @@ def draw_trial(page: TrialPage, name: str = "") -> TrialPicture:  # noqa: ARG001
 
 def of_store(show: Callable[[Index, LiveStore, Any], Struct]) -> Show:
     """Return a function of the index and the store as a page shows it."""
-    return lambda visit, asked: show(visit.index, find_store(visit.folder, visit.store), asked)
+    return lambda visit, request: show(visit.index, find_store(visit.folder, visit.store), request)
 
 
 def _by_admin(act: Callable[[LiveStore, str, Any], tuple[Struct, str]]) -> Callable[[Visit, Any], Done]:
@@ -77,7 +77,7 @@ TRIAL_PAGES: tuple[Page, ...] = (
     Page(
         name="trials",
         address="/trials",
-        asked=TrialsAsked,
+        request=TrialsRequest,
         show=of_store(show_trials),
         document="page-trials",
         template="trials.html",
@@ -89,7 +89,7 @@ TRIAL_PAGES: tuple[Page, ...] = (
     Page(
         name="trial",
         address="/trials/{feature:path}",
-        asked=TrialAsked,
+        request=TrialRequest,
         show=of_store(show_one_trial),
         document="page-trial",
         template="trial.html",
@@ -100,7 +100,7 @@ TRIAL_PAGES: tuple[Page, ...] = (
     Page(
         name="confirm",
         address="/confirm",
-        asked=ConfirmAsked,
+        request=ConfirmRequest,
         show=of_store(show_confirmation),
         document="page-confirm",
         template="confirm.html",
@@ -112,7 +112,7 @@ TRIAL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="decide trial",
         address="/trials/decide",
-        asked=TrialSent,
+        request=TrialSent,
         act=_by_admin(decide_on_trial),
         document="trial-transition",
         about="Stop or reopen a trial, or carry out what its evidence allows; the same as karat trial.",
@@ -121,7 +121,7 @@ TRIAL_ACTIONS: tuple[Action, ...] = (
     Action(
         name="change flag",
         address="/flags/change",
-        asked=FlagSent,
+        request=FlagSent,
         act=_by_admin(change_one_flag),
         document="flag-change",
         about="Roll a feature back, or throw its kill switch; the same as karat flag set.",

@@ -14,8 +14,8 @@ from karat.pages import (
     QueueSent,
     StopSent,
     SweepSent,
-    WorkAsked,
-    WorkItemAsked,
+    WorkItemRequest,
+    WorkRequest,
     show_work,
     show_work_item,
     start_evaluation,
@@ -46,7 +46,7 @@ WORK_PAGES: tuple[Page, ...] = (
     Page(
         name="work",
         address="/jobs",
-        asked=WorkAsked,
+        request=WorkRequest,
         show=of_index(show_work),
         document="page-work",
         template="work.html",
@@ -58,7 +58,7 @@ WORK_PAGES: tuple[Page, ...] = (
     Page(
         name="work-item",
         address="/jobs/{work}",
-        asked=WorkItemAsked,
+        request=WorkItemRequest,
         show=of_index(show_work_item),
         document="page-work-item",
         template="work-item.html",
@@ -70,7 +70,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="evaluate",
         address="/jobs/evaluate",
-        asked=EvaluateSent,
+        request=EvaluateSent,
         act=_by_admin(start_evaluation),
         document="work",
         about="Ask the system of the project every question, as karat eval does; it goes on when the page is closed.",
@@ -79,7 +79,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="judge run",
         address="/jobs/judge",
-        asked=JudgeRunSent,
+        request=JudgeRunSent,
         act=_by_admin(start_judging),
         document="work",
         about="Let the project's judges judge every answer of a run, as karat judge does.",
@@ -88,7 +88,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="sweep",
         address="/jobs/sweep",
-        asked=SweepSent,
+        request=SweepSent,
         act=_by_admin(start_sweep),
         document="work",
         about="Try the variants of a sweep file of the project, as karat sweep does.",
@@ -97,7 +97,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="make queue",
         address="/jobs/queue",
-        asked=QueueSent,
+        request=QueueSent,
         act=_by_admin(start_queue),
         document="work",
         about="Make a queue of what two runs returned, for people to judge, as karat label queue does.",
@@ -106,7 +106,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="stop work",
         address="/jobs/stop",
-        asked=StopSent,
+        request=StopSent,
         act=_stop,
         document="work",
         about="Stop a piece of work, as Ctrl-C does.",

@@ -116,7 +116,7 @@ def _find_package(requirement: str) -> InstalledPackage:
     return InstalledPackage(name=match["name"], asked=match["asked"], version=version or None, ready=ready)
 
 
-def _allows(asked: str, version: str) -> bool:
+def _allows(specifier: str, version: str) -> bool:
     """Return whether a version is among those asked for, by its numbers alone.
 
     >>> _allows(">=2.0,<3", "2.10.1"), _allows(">=2.0,<3", "3.0"), _allows("==0.1.0", "0.1"), _allows("", "7")
@@ -124,7 +124,7 @@ def _allows(asked: str, version: str) -> bool:
     """
     there = _numbers(version)
     signs = {"==": lambda a, b: a == b, ">=": lambda a, b: a >= b, "<": lambda a, b: a < b}
-    return all(signs[sign](there, _numbers(limit)) for sign, limit in _CLAUSE.findall(asked))
+    return all(signs[sign](there, _numbers(limit)) for sign, limit in _CLAUSE.findall(specifier))
 
 
 def _numbers(version: str) -> list[int]:

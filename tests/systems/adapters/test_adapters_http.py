@@ -134,29 +134,29 @@ class Elastic(Engine):
         return {"took": 1, "errors": False, "items": [{"index": {"status": 201}} for _ in lines[::2]]}
 
     def POST_search(self, index: str, query: str, body: str) -> Any:  # noqa: N802
-        asked = json.loads(body)
+        request = json.loads(body)
         hits = [
-            {"_index": index, "_id": name, "_score": value, **self._source(row, asked["_source"])}
+            {"_index": index, "_id": name, "_score": value, **self._source(row, request["_source"])}
             for name, row in self.rows[index].items()
-            if (value := self._score(asked, row)) > 0
+            if (value := self._score(request, row)) > 0
         ]
         hits.sort(key=lambda hit: -hit["_score"])
-        return {"took": 1, "timed_out": False, "hits": {"total": {"value": len(hits)}, "hits": hits[: asked["size"]]}}
+        return {"took": 1, "timed_out": False, "hits": {"total": {"value": len(hits)}, "hits": hits[: request["size"]]}}
 
     def _source(self, row: dict[str, Any], wanted: Any) -> dict[str, Any]:
         return {"_source": {name: row[name] for name in wanted if name in row}} if wanted is not False else {}
 
-    def _score(self, asked: dict[str, Any], row: dict[str, Any]) -> float:
-        if self.open and "knn" in asked.get("query", {}):
-            ((field, near),) = asked["query"]["knn"].items()
+    def _score(self, request: dict[str, Any], row: dict[str, Any]) -> float:
+        if self.open and "knn" in request.get("query", {}):
+            ((field, near),) = request["query"]["knn"].items()
             assert near.keys() == {"vector", "k"}
             return 1 + float(np.dot(row[field], near["vector"]))
-        if not self.open and "knn" in asked:
-            near = asked["knn"]
+        if not self.open and "knn" in request:
+            near = request["knn"]
             assert near.keys() == {"field", "query_vector", "k", "num_candidates"}
-            assert asked["size"] <= near["k"] <= near["num_candidates"]
+            assert request["size"] <= near["k"] <= near["num_candidates"]
             return (1 + float(np.dot(row[near["field"]], near["query_vector"]))) / 2
-        match = asked["query"]["multi_match"]
+        match = request["query"]["multi_match"]
         fields = [field.partition("^")[0] for field in match.get("fields", ["body"])]
         return sum(count_words(match["query"], row.get(field, "")) for field in fields)
 

@@ -27,10 +27,10 @@ class Toy:
 
     def __init__(self, name="toy", size=8, pause=0.0):
         self.name, self.size, self.pause = name, size, pause
-        self.asked = []
+        self.texts = []
 
     def __call__(self, texts):
-        self.asked += texts
+        self.texts += texts
         time.sleep(self.pause)
         rows = [np.frombuffer(hashlib.shake_128(text.encode()).digest(self.size), np.uint8) for text in texts]
         rows = np.array(rows, np.float32).reshape(-1, self.size) - 100
@@ -73,7 +73,7 @@ def test_nothing_is_embedded_twice(path):
     assert np.array_equal(cache(TEXTS), wanted)
     assert np.array_equal(wanted, Toy()(TEXTS))
     assert cache(TEXTS).dtype == np.float32
-    assert again.asked == []
+    assert again.texts == []
 
 
 def test_only_what_is_missing_is_asked_for(path):
@@ -82,7 +82,7 @@ def test_only_what_is_missing_is_asked_for(path):
     cache = with_cache(toy, path)
     cache(["b"])
     vectors = cache(["c", "a", "b", "a", "c"])
-    assert toy.asked == ["b", "c", "a"]
+    assert toy.texts == ["b", "c", "a"]
     assert np.array_equal(vectors, Toy()(["c", "a", "b", "a", "c"]))
 
 
@@ -98,9 +98,9 @@ def test_embedders_are_kept_apart(path):
     first, other = Toy("one", 8), Toy("other", 16)
     with_cache(first, path)(TEXTS)
     assert with_cache(other, path)(TEXTS).shape == (700, 16)
-    assert len(other.asked) == 700
+    assert len(other.texts) == 700
     assert with_cache(first, path)(TEXTS).shape == (700, 8)
-    assert len(first.asked) == 700
+    assert len(first.texts) == 700
 
 
 def test_a_model_that_changed_its_size_is_told(path):
@@ -118,7 +118,7 @@ def test_texts_that_are_odd(path):
     with_cache(Toy(), path)(texts)
     again = Toy()
     assert len(np.unique(with_cache(again, path)(texts), axis=0)) == len(texts)
-    assert again.asked == []
+    assert again.texts == []
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_a_killed_process_leaves_what_it_finished(path):
     assert 256 <= saved < 20_700
     toy = Toy()
     assert np.array_equal(with_cache(toy, path)(TEXTS), Toy()(TEXTS))
-    assert len(toy.asked) == max(0, 700 - saved)
+    assert len(toy.texts) == max(0, 700 - saved)
 
 
 @pytest.mark.slow
@@ -279,7 +279,7 @@ def test_a_file_that_another_process_has_replaced_is_not_moved_aside(path):
     assert len(said) == 1
     assert np.array_equal(second(TEXTS), Toy()(TEXTS))
     assert len(said) == 1
-    assert second.embedder.asked == []
+    assert second.embedder.texts == []
     assert not path.with_name("embeddings.sqlite.damaged-2").exists()
 
 
@@ -302,7 +302,7 @@ def test_a_vector_that_is_not_whole_is_embedded_again(path, data):
     for texts_asked_for in (["text 7"], []):
         toy = Toy()
         assert np.array_equal(with_cache(toy, path)(TEXTS), Toy()(TEXTS))
-        assert toy.asked == texts_asked_for
+        assert toy.texts == texts_asked_for
 
 
 def test_another_programs_database_is_left_alone(path):
@@ -458,7 +458,7 @@ def test_a_question_of_an_earlier_run_counts_the_time_that_it_took_then(path):
     slow, fast = Toy(pause=0.05), Toy()
     first = embed_questions(path, slow, "warm-up", "Where is the pool?")
     second = embed_questions(path, fast, "Where is the pool?")
-    assert fast.asked == []
+    assert fast.texts == []
     assert second[0][1] == first[1][1] >= 50
     assert second[0][0].tobytes() == first[1][0].tobytes()
 
@@ -468,15 +468,15 @@ def test_the_first_question_of_a_process_is_recorded_with_the_time_of_a_second_l
 
     class Loading(Toy):
         def __call__(self, texts):
-            self.pause = 0.0 if self.asked else 0.2
+            self.pause = 0.0 if self.texts else 0.2
             return super().__call__(texts)
 
     loading, again = Loading(), Toy()
     (_, taken), _ = embed_questions(path, loading, "a", "b")
-    assert loading.asked == ["a", "a", "b"]
+    assert loading.texts == ["a", "a", "b"]
     assert taken >= 200
     (_, recorded), _ = embed_questions(path, again, "a", "b")
-    assert again.asked == []
+    assert again.texts == []
     assert recorded != taken  # it is that of the second time
 
 
@@ -485,7 +485,7 @@ def test_questions_and_chunks_are_kept_apart(path):
     fill(path, ["a", "b"])
     toy = Toy()
     embed_questions(path, toy, "a", "b")
-    assert toy.asked == ["a", "a", "b"]
+    assert toy.texts == ["a", "a", "b"]
 
 
 def test_questions_that_are_asked_at_once_are_embedded(path):
@@ -502,7 +502,7 @@ def test_questions_that_are_asked_at_once_are_embedded(path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(questions, [f"new {i}" for i in range(8)]))
     questions.close()
-    assert len(toy.asked) == 8
+    assert len(toy.texts) == 8
     assert count(path) == 9  # those of the first run: of the others none was alone
 
 
@@ -516,7 +516,7 @@ def test_a_time_that_cannot_be_is_not_believed(path, time):
     database.close()
     toy = Toy(pause=0.02)
     (_, taken), (_, again) = embed_questions(path, toy, "warm-up", "pool?")
-    assert toy.asked == ["warm-up", "warm-up", "pool?"]
+    assert toy.texts == ["warm-up", "warm-up", "pool?"]
     assert min(taken, again) >= 20
 
 
@@ -532,6 +532,6 @@ def test_a_file_of_an_earlier_version_is_brought_up_to_date(path):
     cache = with_cache(toy, path, say=pytest.fail)
     cache(TEXTS[:4])
     cache.close()
-    assert toy.asked == TEXTS[3:4]
+    assert toy.texts == TEXTS[3:4]
     embed_questions(path, Toy(), "a", "b")
     assert count(path) == 6

@@ -133,11 +133,11 @@ def write_langfuse() -> None:
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     client = Langfuse(public_key="pk-lf-1", secret_key="sk-lf-1", base_url=address)
-    start, asked = client.start_as_current_observation, {"query": QUESTION}
+    start, question = client.start_as_current_observation, {"query": QUESTION}
     found = [{"id": "pool", "score": 0.9}, {"id": "wifi:chunk:3", "score": 0.8, "content": "Wifi"}]
     with (
-        start(as_type="chain", name="rag", input=asked),
-        start(as_type="retriever", name="search", input=asked) as span,
+        start(as_type="chain", name="rag", input=question),
+        start(as_type="retriever", name="search", input=question) as span,
     ):
         span.update(output=found)
     client.flush()

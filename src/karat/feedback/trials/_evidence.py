@@ -42,13 +42,13 @@ class Evidence:
 def read_arms(records: Sequence[Record], plan: TrialPlan, measures: Iterable[str]) -> Evidence:
     """Return what a session says that got one of the variants."""
     (session,) = _rebuild(records)
-    arms = [arm for asked in session.queries if (arm := _find_arm(asked.query, plan)) is not None]
+    arms = [arm for search in session.queries if (arm := _find_arm(search.query, plan)) is not None]
     return replace(describe_session(session, arms[0], measures), end=records[-1].time, mixed=len(set(arms)) > 1)
 
 
 def describe_session(session: Session, variant: str, measures: Iterable[str]) -> Evidence:
     """Return what a session came to, which got a variant."""
-    queries = [asked.query for asked in session.queries]
+    queries = [search.query for search in session.queries]
     return Evidence(
         end=session.start + session.seconds,
         variant=variant,
@@ -73,10 +73,10 @@ def _find_arm(query: LoggedQuery, plan: TrialPlan) -> str | None:
 def read_teams(records: Sequence[Record], plan: TrialPlan, control: str, treatment: str) -> Evidence:
     """Return what a session says that saw both systems in one list."""
     (session,) = _rebuild(records)
-    noted = [(asked, _find_teams(asked.query, plan.feature)) for asked in session.queries]
-    shown = [(asked, teams) for asked, teams in noted if teams is not None]
-    pages = [_to_page(asked, teams, (control, treatment)) for asked, teams in shown]
-    queries = [asked.query for asked, _ in shown]
+    noted = [(search, _find_teams(search.query, plan.feature)) for search in session.queries]
+    shown = [(search, teams) for search, teams in noted if teams is not None]
+    pages = [_to_page(search, teams, (control, treatment)) for search, teams in shown]
+    queries = [search.query for search, _ in shown]
     return Evidence(
         end=records[-1].time,
         values={plan.measure: compare_session(pages, treatment, control)},
@@ -90,13 +90,13 @@ def is_interleaved(record: object, plan: TrialPlan) -> bool:
     return isinstance(record, LoggedQuery) and _find_teams(record, plan.feature) is not None
 
 
-def _to_page(asked: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[Interleaved, set[str]]:
-    documents = asked.query.documents
+def _to_page(search: AskedQuery, teams: Any, systems: tuple[str, str]) -> tuple[Interleaved, set[str]]:
+    documents = search.query.documents
     known = (None, *systems)
     if not isinstance(teams, list) or len(teams) != len(documents) or any(team not in known for team in teams):
         raise Unreadable
-    chosen = {*asked.read, *asked.helpful, *asked.useful} - {*asked.not_useful}
-    start = _find_end(asked.query, teams, *systems)
+    chosen = {*search.read, *search.helpful, *search.useful} - {*search.not_useful}
+    start = _find_end(search.query, teams, *systems)
     fair = [None if place >= start and team == systems[1] else team for place, team in enumerate(teams)]
     return Interleaved(systems=systems, documents=documents, teams=tuple(fair)), chosen
 

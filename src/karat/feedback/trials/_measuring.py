@@ -102,8 +102,8 @@ class Measuring:
 _Key = tuple[Any, ...]
 
 
-def _key(asked: AnsweredQuery) -> _Key:
-    return asked.text, asked.documents, asked.failed
+def _key(query: AnsweredQuery) -> _Key:
+    return query.text, query.documents, query.failed
 
 
 def score_evidence(
@@ -112,7 +112,7 @@ def score_evidence(
     """Return the scores of all lists, each different one scored once."""
     if golden is None or not measures:
         return {}
-    distinct = {_key(asked): asked for own in evidence for lists in own.lists.values() for asked in lists}
+    distinct = {_key(query): query for own in evidence for lists in own.lists.values() for query in lists}
     names = {str(number): key for number, key in enumerate(distinct)}
     scores = score_lists({name: distinct[key] for name, key in names.items()}, golden, measures)
     return {names[name]: values for name, values in scores.items()}
@@ -121,7 +121,7 @@ def score_evidence(
 def average_scores(scores: Mapping[_Key, Mapping[str, float]], lists: Sequence[AnsweredQuery]) -> dict[str, float]:
     """Return the means over the queries of a session that have judgments."""
     values: dict[str, list[float]] = {}
-    for asked in lists:
-        for measure, value in scores.get(_key(asked), {}).items():
+    for query in lists:
+        for measure, value in scores.get(_key(query), {}).items():
             values.setdefault(measure, []).append(value)
     return {measure: sum(own) / len(own) for measure, own in values.items()}

@@ -29,10 +29,12 @@ def _measure(session: Session, name: str) -> float | None:
     if name == CLICK_RR:
         return _mean(map(_find_click_rr, queries))
     if name == FOUND:
-        known = [asked for asked in queries if asked.query.error or asked.query.hits or asked.query.count is not None]
-        return _mean(float(not asked.query.error and not asked.is_empty) for asked in known)
+        known = [
+            search for search in queries if search.query.error or search.query.hits or search.query.count is not None
+        ]
+        return _mean(float(not search.query.error and not search.is_empty) for search in known)
     if name == ASKED_ONCE:
-        return _mean(float(not asked.repeated) for asked in queries)
+        return _mean(float(not search.repeated) for search in queries)
     limit = find_limit(name)
     times = [math.inf if own.query.error else own.query.latency for own in queries]
     return _mean(float(time <= (limit or 0.0)) for time in times if time is not None and time >= 0)
@@ -48,8 +50,8 @@ def _find_success(session: Session) -> float | None:
     return float(session.queries[-1].outcome == "used")
 
 
-def _find_click_rr(asked: AskedQuery) -> float:
-    ranks = [rank for rank in asked.read.values() if rank is not None]
+def _find_click_rr(search: AskedQuery) -> float:
+    ranks = [rank for rank in search.read.values() if rank is not None]
     return 1 / min(ranks) if ranks else 0.0
 
 

@@ -119,11 +119,11 @@ def _find_rates(sessions: Iterable[Session]) -> _Rates:
     shown: dict[tuple[str, str], int] = {}
     read: dict[tuple[str, str], int] = {}
     for session in sessions:
-        for asked in session.queries:
-            text = folded(asked.query.text)
-            for document in dict.fromkeys(asked.query.documents):
+        for search in session.queries:
+            text = folded(search.query.text)
+            for document in dict.fromkeys(search.query.documents):
                 shown[text, document] = shown.get((text, document), 0) + 1
-                read[text, document] = read.get((text, document), 0) + (document in asked.read)
+                read[text, document] = read.get((text, document), 0) + (document in search.read)
     return {pair: read[pair] / count for pair, count in shown.items()}
 
 

@@ -69,8 +69,8 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
 
 def _is_replaced(golden: GoldenSet, document: str, follows: Mapping[str, str], query: str) -> bool:
     """Return whether the successor of a document is there when the query is asked; a session may store it later."""
-    asked = golden.query_by_id.get(query)
-    return asked is None or golden.is_stored(follows[document], asked)
+    question = golden.query_by_id.get(query)
+    return question is None or golden.is_stored(follows[document], question)
 
 
 class _Lines:

@@ -36,7 +36,7 @@ class LiveRun:
     golden: GoldenSet
     """The set with these questions only."""
     run: Run
-    asked: int
+    total: int
     """How often questions of the set were asked."""
 
 
@@ -66,14 +66,14 @@ def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, 
             traces.append(_make_trace(live, *place, repeats[place] - 1))
     if not traces:
         return None
-    asked = {trace.query for trace in traces}
+    names = {trace.query for trace in traces}
     own = replace(
         golden,
-        queries=tuple(query for query in golden.queries if query.id in asked),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
+        queries=tuple(query for query in golden.queries if query.id in names),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in names),
     )
     run = Run(provenance=Provenance(name=name, settings={"k": k}), traces=tuple(traces))
-    return LiveRun(golden=own, run=run, asked=repeats.total())
+    return LiveRun(golden=own, run=run, total=repeats.total())
 
 
 def _index_wordings(golden: GoldenSet) -> dict[str, tuple[str, int]]:

@@ -29,24 +29,24 @@ def judge_runs(
     because it did, has returned nothing; calls that it was not asked for another reason are left out.
     """
     known = _index_queries(golden)
-    asked = {
+    rows = {
         run.id: (run, unit, name)
         for run, unit in zip(runs, units, strict=True)
         if run.is_comparable and (name := known.get(folded(run.text)))
     }
     pairs = _Pairs(
-        own=_name_by_run(golden, {key: name for key, (_, _, name) in asked.items()}),
-        control={key: run.control[: run.k] for key, (run, _, _) in asked.items()},
-        treatment={key: run.treatment[: run.k] for key, (run, _, _) in asked.items()},
-        units={key: unit for key, (_, unit, _) in asked.items()},
-        texts={key: folded(run.text) for key, (run, _, _) in asked.items()},
-        failed=frozenset(key for key, (run, _, _) in asked.items() if run.status != ANSWERED),
+        own=_name_by_run(golden, {key: name for key, (_, _, name) in rows.items()}),
+        control={key: run.control[: run.k] for key, (run, _, _) in rows.items()},
+        treatment={key: run.treatment[: run.k] for key, (run, _, _) in rows.items()},
+        units={key: unit for key, (_, unit, _) in rows.items()},
+        texts={key: folded(run.text) for key, (run, _, _) in rows.items()},
+        failed=frozenset(key for key, (run, _, _) in rows.items() if run.status != ANSWERED),
     )
     return ShadowJudged(
         golden=golden.name,
-        runs=len(asked),
+        runs=len(rows),
         failed=len(pairs.failed),
-        measures=tuple(pairs.compare(list(measures))) if asked else (),
+        measures=tuple(pairs.compare(list(measures))) if rows else (),
     )
 
 
@@ -68,7 +68,7 @@ def score_lists(
     judgment. A query that failed has returned nothing.
     """
     known = _index_queries(golden, {query.id for query in golden.queries if query.must_show})
-    names = {key: name for key, asked in queries.items() if (name := known.get(folded(asked.text)))}
+    names = {key: name for key, answer in queries.items() if (name := known.get(folded(answer.text)))}
     if not names:
         return {}
     lists = {key: () if queries[key].failed else queries[key].documents for key in names}

@@ -200,9 +200,9 @@ def _list_notes(runs: Sequence[LoggedShadow], units: Sequence[str], judged: Shad
     if not runs:
         yield "there are no shadow runs in this span of time"
         return
-    asked = sum(run.status in (ANSWERED, "failed", "timeout") for run in runs)
-    if len(runs) - asked > _MOST_MISSING * len(runs):
-        missing = f"{len(runs) - asked:,} of {len(runs):,}"
+    count = sum(run.status in (ANSWERED, "failed", "timeout") for run in runs)
+    if len(runs) - count > _MOST_MISSING * len(runs):
+        missing = f"{len(runs) - count:,} of {len(runs):,}"
         yield f"nothing was compared in {missing} runs, such as at times of high load: the others may be easier ones"
     texts = len(set(_list_texts(runs)))
     few = len(set(units)) < _LEAST_UNITS

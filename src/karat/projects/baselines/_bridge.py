@@ -61,8 +61,8 @@ def bridge_judges(
     judges = choose_judges(after, names)
     if recorded is not None and not names:  # a judge that the baseline does not have has nothing to move
         judges = [judge for judge in judges if judge.measure in recorded.evaluation.scores.measures] or judges
-    asked = {trace.query for trace in answers.traces}
-    counted = {judge.name: select_counted(project, judge.name, asked) for judge in judges}
+    queries = {trace.query for trace in answers.traces}
+    counted = {judge.name: select_counted(project, judge.name, queries) for judge in judges}
     sampled = _draw(answers.traces, counted, run, count, seed)
     if recording is not None:
         recording.begin(run, answers)
@@ -83,7 +83,7 @@ def bridge_judges(
         old=", ".join(sides[0].fingerprints[judge.name] for judge in judges),
         new=", ".join(sides[1].fingerprints[judge.name] for judge in judges),
         sampled=len(sampled),
-        queries=len(asked),
+        queries=len(queries),
         measures=rows,
         baseline=None if recorded is None else str(place),
         output=None if output is None else str(output),

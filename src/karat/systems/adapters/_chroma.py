@@ -49,8 +49,8 @@ class Chroma(Store):
         self._open().add(ids=list(map(str, numbers)), embeddings=vectors, documents=list(texts))
 
     def search(self, question: Any, k: int) -> Iterable[Match]:
-        asked = {"query_texts": [question]} if isinstance(question, str) else {"query_embeddings": [question]}
-        answer = self._open().query(**asked, n_results=k, include=["metadatas", "documents", "distances"])
+        terms = {"query_texts": [question]} if isinstance(question, str) else {"query_embeddings": [question]}
+        answer = self._open().query(**terms, n_results=k, include=["metadatas", "documents", "distances"])
         columns = (answer[name][0] for name in ("ids", "distances", "metadatas", "documents"))
         for name, distance, metadata, text in zip(*columns, strict=True):
             yield Match(name, -distance, {"text": text, **(metadata or {})})

@@ -103,9 +103,9 @@ class McpTool:
     async def retrieve(self, query: str, k: int) -> list[dict[str, Any]]:
         """Call the tool, and return the hits as records."""
         settings = self._settings
-        asked = {settings.query_field: query} | ({settings.k_field: k} if settings.k_field else {})
+        arguments = {settings.query_field: query} | ({settings.k_field: k} if settings.k_field else {})
         client = await self._session.connect()
-        result = await client.call_tool(settings.tool, {**settings.arguments, **asked})
+        result = await client.call_tool(settings.tool, {**settings.arguments, **arguments})
         texts = [block.text for block in result.content if getattr(block, "text", None) is not None]
         if result.is_error:
             raise SystemFailed(self._secrets.redact(f"the tool failed: {shorten(' '.join(texts))}"))

@@ -103,9 +103,9 @@ class Extractive:
         self, weights: Mapping[str, float], passages: Sequence[Passage], reader: _Reader
     ) -> list[tuple[str, Passage, Sentence]]:
         """Return the text of the best sentences, best first, each once, and where it is."""
-        asked = weights.keys()
+        words = weights.keys()
         ranked = [
-            (-math.fsum(weights[word] for word in asked & sentence.words), rank, sentence, passage)
+            (-math.fsum(weights[word] for word in words & sentence.words), rank, sentence, passage)
             for rank, passage in enumerate(passages[: self.hits])
             for sentence in reader.cut(passage.text)
         ]

@@ -142,8 +142,8 @@ def _read_content(known: Mapping[str, Any], kind: str, operation: Any) -> tuple[
         return _text(known.get("langfuse.observation.input")), None if returned is None else _list(returned)
     text, records = _read_genai(known, operation) if operation in _RETRIEVALS else ("", None)
     if kind in ("RETRIEVER", "RERANKER"):
-        asked = known.get("reranker.query") or known.get("input.value")
-        text = text or _text(asked, known.get("input.mime_type"))
+        content = known.get("reranker.query") or known.get("input.value")
+        text = text or _text(content, known.get("input.mime_type"))
         records = _openinference_documents(known, reranks=kind == "RERANKER") if records is None else records
     return text, None if records is None else _fill_ids(records, known)
 
