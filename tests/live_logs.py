@@ -52,7 +52,7 @@ def make_log(seed: int, size: int, *, calm: bool = False) -> tuple[list[LoggedQu
             kind, document = draw.choice(KINDS), draw.choice(("", *"abcdef"))
             if calm and draw.random() < 0.95:
                 other, named = session, "" if kind == "task_outcome" and session else query.id
-            rank, value = draw.choice((None, 1, 2)), draw.choice((None, 0.0, 0.1, 1.0))
+            rank, value = draw.choice((None, 1, 2)), draw.choice((None, 0.0, 0.1, 1.0, 7.0))
             events.append(LoggedEvent(f"e{number}-{place}", later, kind, other, "", named, document, rank, value))
     return queries, events
 

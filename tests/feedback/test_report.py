@@ -21,10 +21,12 @@ from karat.feedback import (
     report_sessions,
     summarise_sessions,
 )
-from karat.online import READ_AFTER_SEARCH, TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL
+from karat.online import READ_AFTER_SEARCH, TASK_OUTCOME, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL, export_log
+from karat.online._stored import event_row, query_row
 from karat.reports import render_online_html
 from karat.schema.feedback import OnlineReport
 from karat.stats.clicks import clustered_share
+from karat.store import open_store
 
 DAY = 86400.0
 GOLD = GoldenSet(
@@ -89,6 +91,31 @@ def test_a_report_by_hand() -> None:
     }
     assert report.oddities == {"before_any_query": 1, "not_shown": 1}
     assert len(report.notes) == 3
+
+
+def test_the_last_outcome_of_a_session_counts_and_nothing_is_cut(tmp_path: Path) -> None:
+    """By hand, alike from a store and from files: the last number counts, and one beyond 1 says nothing."""
+    said = {"a": (1.0, 0.5), "b": (0.25,), "c": (1.0, 7.0), "d": (7.0,), "e": (None,), "f": (0.5, None)}
+    queries = [ask(name, 1.0, "wifi", "wifi", session=name) for name in said]
+    events = [
+        tell(f"{name}{place}", 2.0 + place, TASK_OUTCOME, session=name, value=value)
+        for name, values in said.items()
+        for place, value in enumerate(values)
+    ]
+    oddities = Oddities()
+    sessions = list(rebuild_sessions(queries, events, oddities=oddities))
+    outcomes = {session.id: session.task_outcome for session in sessions}
+    assert outcomes == {"a": 0.5, "b": 0.25, "c": None, "d": None, "e": None, "f": 0.5}
+    report = report_sessions(sessions, oddities=oddities)
+    assert (report.tasks, report.task_outcome) == (3, (0.5 + 0.25 + 0.5) / 3)
+    assert report.oddities == {"odd_outcomes": 2}
+    path = tmp_path / "live.db"
+    with open_store(path, write=True) as store, store.transaction():
+        store.add_queries([query_row(query) for query in queries])
+        store.add_events([event_row(event) for event in events])
+    export_log(path, tmp_path / "files", format="parquet")
+    again = report_log(tmp_path / "files")
+    assert (again.tasks, again.task_outcome, again.oddities) == (3, report.task_outcome, report.oddities)
 
 
 def test_what_only_the_answer_uses_is_counted_beside_what_people_use(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from feedback.trial_records import IDLE, PLAN, START, WHO, ask, count, end, put
 from karat import online
+from karat.cli._trial_text import collected_text
 from karat.feedback.trials import collect_trial
 from karat.online.flags import change_flag
 from karat.online.trials import TrialPlan, decide_trial, look_at_trial, reopen_trial, start_trial, stop_trial
@@ -56,6 +57,27 @@ def test_the_same_records_in_two_logs_count_once(path: Path, tmp_path: Path) -> 
     status = look_at_trial(path, "rerank")
     assert sorted((log.over, log.repeated) for log in status.logs) == [(20, 0), (20, 20)]
     assert find_condition(status, "log") == (True, "0 of 40 sessions went on after they were measured")
+
+
+def test_an_outcome_that_is_not_from_0_to_1_is_left_out_and_nothing_graduates(path: Path) -> None:
+    """By hand: of six sessions two end with 7 or -1, old records; they were cut to 1 and to 0 before."""
+    put(path, *make_sessions(4))
+    put(path, ask("x", 1, START + 5, "treatment"), end("x", START + 6, 1.0), end("x", START + 7, 7.0))
+    put(path, ask("y", 1, START + 5, "control"), end("y", START + 6, -1.0))
+    seen = collect_trial(path, "rerank", now=LATER)
+    assert (seen.sessions, seen.unreadable) == (4, 2)
+    # s0 1.0 and s1 0.0 are a pair, s2 0.0 and s3 1.0 another: -1 and +1
+    assert count(path)["difference:Success"] == {-1.0: 1, 1.0: 1}
+    assert find_condition(look_at_trial(path, "rerank"), "log")[0] is False
+    assert "2 are left out: their variant, or the value of their task_outcome" in collected_text(seen)
+
+
+def test_of_several_outcomes_of_a_session_the_last_one_counts(path: Path) -> None:
+    """As in reports: 1 then 0.25 in the control, and 0.5 alone in the treatment, differ by 0.25."""
+    put(path, ask("x", 1, START + 5, "control"), end("x", START + 6, 1.0), end("x", START + 7, 0.25))
+    put(path, ask("y", 1, START + 5, "treatment"), end("y", START + 6, 0.5))
+    collect_trial(path, "rerank", now=LATER)
+    assert count(path)["difference:Success"] == {0.25: 1}
 
 
 def test_a_session_whose_parts_are_in_two_logs_counts_once_and_against(path: Path, tmp_path: Path) -> None:

@@ -42,14 +42,14 @@ def test_sessions_are_compared_in_pairs_by_what_they_came_to(path: Path) -> None
         ask("s1", 1, START + 1, "control", latency=10.0), end("s1", START + 9, 0.25),
         ask("s2", 1, START + 2, latency=20.0), end("s2", START + 5, 0.0), end("s2", START + 10, 1.0),
         ask("s3", 1, START + 3, latency=30.0), end("s3", START + 11, 0.5),
-        ask("s4", 1, START + 4, "control"), end("s4", START + 12, 7.0),
+        ask("s4", 1, START + 4, "control"), end("s4", START + 12, 1.0),
         ask("s5", 1, START + 5, "control"), end("s5", START + 13, 1.0),
         ask("none", 1, START + 5, attributes={}),
     )  # fmt: skip
     seen = collect_trial(path, "rerank", now=START + 13 + IDLE)
     assert (seen.sessions, seen.open, seen.late, dict(seen.differences)) == (5, 0, 0, {"Success": 2})
     assert count(path) == {
-        "difference:Success": {0.75: 1, -0.5: 1},  # 1 - 0.25; 0.5 - 1, for an outcome is at most 1
+        "difference:Success": {0.75: 1, -0.5: 1},  # 1 - 0.25; 0.5 - 1
         "latency:control": {10.0: 1},
         "latency:treatment": {20.0: 1, 30.0: 1},
         "origin:log": {0.0: 2},

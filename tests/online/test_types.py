@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from in_process import run_karat
 from karat import online
 from karat.online import check_health, ingest, read_log
 from karat.online._drafts import EventDraft, encode_draft
@@ -38,6 +39,44 @@ def test_an_event_that_nobody_can_read_is_dropped(
     assert (done.records, done.damaged) == (2, 0)
     with read_log(path) as reader:
         assert sorted((event.value, event.rank) for event in reader.events()) == [(0.5, 2), (1.0, None)]
+
+
+def test_an_outcome_that_is_not_from_0_to_1_is_dropped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is not cut to the range: that would turn 2 of 5 stars into success. Health says how many there were."""
+    path = tmp_path / "karat.db"
+    with caplog.at_level(logging.WARNING, "karat.online"), online.open(path) as log:
+        for value in (2, -1, 1.0001, float("nan"), float("inf"), "nan", "7"):
+            log.feedback("task_outcome", session="s", value=value)
+        assert log.dropped == {"outcome": 7}
+        for value in (0, 1, 0.25, True, "0.5", None):
+            log.feedback("task_outcome", session="s", value=value)
+        log.feedback("stars", session="s", value=7)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "records of the query log are dropped (outcome)"
+    ]
+    ingest(path)
+    health = check_health(path)
+    assert (health.healthy, health.dropped, health.odd_outcomes) == (False, {"outcome": 7}, 0)
+    with read_log(path) as reader:
+        assert [event.value for event in reader.events()] == [0, 1, 0.25, 1, 0.5, None, 7]
+    text = run_karat("online", "health", str(path)).stdout
+    assert b"dropped  7 have a task_outcome that is not from 0 to 1" in text
+
+
+def test_an_outcome_of_an_old_or_imported_record_is_told(tmp_path: Path) -> None:
+    """It is kept as it came, and health says that it counts nowhere."""
+    path = tmp_path / "karat.db"
+    online.open(path).close()
+    journal = Journal(tmp_path / "karat.db.journal")
+    for number, value in enumerate((7, 1.0, -0.5, None)):
+        draft = EventDraft(f"{number:014x}-{'0' * 25}", 1.7e9, "task_outcome", session="s", value=value)
+        journal.append(encode_draft(draft))
+    journal.close()
+    ingest(path)
+    health = check_health(path)
+    assert (health.healthy, health.odd_outcomes, health.events.rows) == (True, 2, 4)
+    text = run_karat("online", "health", str(path)).stdout
+    assert b"outcomes 2 task_outcomes have a value that is not from 0 to 1, and count in no report" in text
 
 
 @pytest.mark.parametrize(

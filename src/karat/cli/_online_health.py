@@ -19,6 +19,7 @@ _REASONS = {
     "disk": "found no room, or no right to write",
     "closed": "came after the log was closed",
     "other": "failed otherwise",
+    "outcome": "have a task_outcome that is not from 0 to 1",
 }
 
 _REMOVED = (
@@ -62,8 +63,11 @@ def _text(health: OnlineHealth) -> str:
             f"sessions {count_things(health.without_session, 'query has', 'queries have')} none ({share:.0%}); "
             f"{_NO_SESSION}"
         )
+    lines.append(f"events   {_span(health.events)}")
+    if health.odd_outcomes:
+        told = count_things(health.odd_outcomes, "task_outcome has", "task_outcomes have")
+        lines.append(f"outcomes {told} a value that is not from 0 to 1, and count in no report and no trial")
     lines += [
-        f"events   {_span(health.events)}",
         f"journal  {count_things(journal.waiting, 'record')} waiting, {count_things(journal.segments, 'segment')}, "
         f"{journal.writers} of them in use",
     ]

@@ -21,6 +21,7 @@ from karat.schema.trials import (
 )
 
 _POINTS = 10
+_UNREADABLE = "are left out: their variant, or the value of their task_outcome, cannot be read"
 _LARGEST = 6.9
 """The logarithm of the evidence above which it is "over 1,000 to 1"."""
 
@@ -71,7 +72,7 @@ def _log_text(log: TrialLog) -> str:
         ("went on after they were measured", log.late),
         ("got both variants, and count for the first", log.mixed),
         ("began before the trial, and are left out", log.before),
-        ("cannot be read, and are left out", log.unreadable),
+        (_UNREADABLE, log.unreadable),
         ("were measured in another log, and are left out", log.repeated),
     )
     notes = "".join(f"; {count:,} {what}" for what, count in counts if count)
@@ -87,6 +88,7 @@ def collected_text(seen: TrialCollected) -> str:
     counts = ", ".join(f"{count:,} in {escaped(name)}" for name, count in seen.differences.items()) or "none"
     waiting = f"; {seen.open:,} may go on" if seen.open else ""
     late = f"; {seen.late:,} went on after they were measured" if seen.late else ""
+    late += f"; {seen.unreadable:,} {_UNREADABLE}" if seen.unreadable else ""
     late += f"; {seen.repeated:,} were measured in another log, and count once" if seen.repeated else ""
     early = "" if seen.sessions or seen.repeated else f"; what began before the trial, {seen.since}, does not count"
     title = f"{escaped(seen.feature)}: {_over_by(seen.sessions, seen.until)}{waiting}{late}{early}"

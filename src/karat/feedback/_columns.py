@@ -9,7 +9,7 @@ import polars as pl
 
 from karat.core import GoldenSet
 from karat.feedback._counting import add_counts
-from karat.feedback._plain import PlainSessions
+from karat.feedback._plain import PlainSessions, find_task_values
 from karat.feedback._rows import (
     CELL,
     CHOSEN,
@@ -30,7 +30,6 @@ from karat.feedback._rows import (
     make_rows,
 )
 from karat.feedback._traffic import BY_ANSWER, COVERED, VALIDATED, Traffic, name_day
-from karat.online import TASK_OUTCOME
 
 _DAY = 86_400
 _OUTCOMES = ("asked again", "not useful", "used", "unknown")
@@ -44,7 +43,7 @@ def add_traffic(sums: Traffic, plain: PlainSessions, golden: GoldenSet | None, k
     sums.queries += len(queries)
     sums.events += len(events)
     sums.weight.add_all(queries["weight"].to_numpy())
-    ended = events.filter(pl.col("kind") == TASK_OUTCOME)["value"].drop_nulls()
+    ended = find_task_values(events)["value"]
     sums.outcomes += len(ended)
     sums.outcome.add_all(ended.to_numpy())
     times = queries["time"].to_numpy()

@@ -39,6 +39,7 @@ def extend_report(report: OnlineReport, whole: Whole) -> OnlineReport:
         estimated=round(totals.weight),
         sessions=round(report.sessions * ratio),
         events=round(report.events * ratio),
+        tasks=round(report.tasks * ratio),
         latency=whole.latency,
         rates=tuple(_extend_rate(rate, *exact.get(rate.name, (None, None))) for rate in report.rates),
         days=tuple(_extend_days(report, totals)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from karat.online import RE_SEARCH, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL, LoggedEvent, LoggedQuery
+from karat.online import RE_SEARCH, VALIDATE_NOT_USEFUL, VALIDATE_USEFUL, LoggedEvent, LoggedQuery, is_outcome
 
 SKEW_SECONDS = 5.0
 """Clocks of two processes may differ by so much: a read may seem to come that long before its query."""
@@ -88,3 +88,21 @@ def name_document(event: LoggedEvent, query: LoggedQuery) -> str:
     if event.document or not event.rank or event.query not in ("", query.id):  # a rank of another list says nothing
         return event.document
     return next((hit.document for hit in query.hits if hit.rank == event.rank), "")
+
+
+def find_task_value(outcomes: Sequence[LoggedEvent]) -> float | None:
+    """Return what the last task outcome of a session says that has a value; None if nobody said how its task ended.
+
+    ``outcomes`` are in the order of time. The value of an old or imported record may not be from 0 to 1. Then nothing
+    is known, whatever was said before; :func:`has_failed` believes the worst.
+
+    >>> said = [LoggedEvent(str(time), time, "task_outcome", value=value) for time, value in enumerate((1.0, 0.5))]
+    >>> find_task_value(said)
+    0.5
+    """
+    return next((event.value for event in reversed(outcomes) if event.value is not None), None)
+
+
+def has_failed(value: float | None) -> bool:
+    """Return whether a task failed, or ended with something that is not from 0 to 1."""
+    return value is not None and not (is_outcome(value) and value > 0)

@@ -124,6 +124,7 @@ def _find_odd_events(events: pl.DataFrame) -> Ints:
     )
     is_free = ~pl.col("kind").is_in(_ABOUT) & (pl.col("session") != "") & is_own & (pl.col("first_time") <= time)
     is_plain = pl.when(named).then(follows).otherwise(is_free).fill_null(value=False) & time.is_finite()
+    is_plain &= (pl.col("kind") != TASK_OUTCOME) | pl.col("value").is_null() | pl.col("value").is_between(0, 1)
     says_of_query = pl.col("kind").is_in(_WHOLE) | ~pl.col("kind").is_in(_ABOUT)
     is_plain &= says_of_query | (pl.col("document") != "")
     odd = events.filter(~is_plain | pl.struct("home_number", "id").is_duplicated())["home_number"]
@@ -164,12 +165,21 @@ def _mark(queries: pl.DataFrame, rows: pl.Series) -> Flags:
     return marked
 
 
+def find_task_values(events: pl.DataFrame) -> pl.DataFrame:
+    """Return the ``part`` of each session of which was said how its task ended, and the ``value`` that was said last.
+
+    See :func:`karat.feedback._matching.find_task_value`.
+    """
+    said = events.filter(pl.col("kind") == TASK_OUTCOME, pl.col("value").is_not_null())
+    return said.unique("part", keep="last", maintain_order=True).select("part", "value")
+
+
 def _find_failed(queries: pl.DataFrame, events: pl.DataFrame) -> Flags:
-    """Return whether the task of each query failed: the last outcome of its session that has a value says 0."""
-    ended = events.filter(pl.col("kind") == TASK_OUTCOME, pl.col("value").is_not_null())
+    """Return whether the task of each query failed; see :func:`karat.feedback._matching.has_failed`."""
+    ended = find_task_values(events)
     parts = queries["part"].to_numpy()
     failed = np.zeros(int(parts[-1]) + 1 if len(parts) else 0, np.bool_)
-    failed[ended["part"].to_numpy()] = ended["value"].to_numpy() <= 0  # of several the last one stays
+    failed[ended["part"].to_numpy()] = ended["value"].to_numpy() <= 0
     flags: Flags = failed[parts]
     return flags
 

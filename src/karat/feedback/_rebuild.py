@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
 from karat.feedback._detectors import Similarity, compare_words, find_passed, find_repeats, find_reused
-from karat.feedback._matching import AskedQueries, name_document
+from karat.feedback._matching import AskedQueries, find_task_value, has_failed, name_document
 from karat.feedback._sessions import AskedQuery, Oddities, Session
 from karat.online import (
     EVENT_KINDS,
@@ -25,6 +25,7 @@ from karat.online import (
     LoggedQuery,
     Reader,
     Record,
+    is_outcome,
     name_session,
 )
 
@@ -141,6 +142,7 @@ def _close(session: _Open, odd: Oddities, texts: Mapping[str, str] | None, simil
     for event in sorted(session.events.values(), key=lambda event: (event.time, event.id)):
         if event.kind == TASK_OUTCOME:
             outcomes.append(event)
+            odd.odd_outcomes += event.value is not None and not is_outcome(event.value)
         elif event.kind not in EVENT_KINDS:
             actions += 1
         elif (query := matches.find(event)) is not None:
@@ -153,21 +155,16 @@ def _close(session: _Open, odd: Oddities, texts: Mapping[str, str] | None, simil
         if before is not None:
             drafts[queries[place].id].repeats = queries[before].id
             drafts[queries[before].id].worded = True
+    failed = has_failed(find_task_value(outcomes))
     return Session(
         id=session.id,
-        queries=tuple(draft.finish(texts, task_failed=_has_failed(outcomes)) for draft in drafts.values()),
+        queries=tuple(draft.finish(texts, task_failed=failed) for draft in drafts.values()),
         unmatched=tuple(unmatched),
         outcomes=tuple(outcomes),
         actions=actions,
         events=len(session.events),
         span=(min(times), max(times)) if (times := [event.time for event in session.events.values()]) else None,
     )
-
-
-def _has_failed(outcomes: Sequence[LoggedEvent]) -> bool:
-    """Return whether a task failed: the last of its outcomes that has a value says 0."""
-    values = [event.value for event in outcomes if event.value is not None]
-    return bool(values) and values[-1] <= 0
 
 
 class _Draft:

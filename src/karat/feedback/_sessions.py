@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from karat.online import LoggedEvent, LoggedQuery
+from karat.feedback._matching import find_task_value
+from karat.online import LoggedEvent, LoggedQuery, is_outcome
 
 Outcome = Literal["error", "nothing found", "not useful", "asked again", "unknown", "used"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -101,6 +102,17 @@ class Session:
     """When the first of them happened, and the last; None if it has none."""
 
     @property
+    def task_value(self) -> float | None:
+        """What was said of how its task ended, at last; None if nobody said."""
+        return find_task_value(self.outcomes)
+
+    @property
+    def task_outcome(self) -> float | None:
+        """How well its task ended, from 0 to 1; None if nobody said, or not in such a number."""
+        value = self.task_value
+        return value if value is not None and is_outcome(value) else None
+
+    @property
     def start(self) -> float:
         """When it began, in seconds since 1970."""
         return min(self._times())
@@ -151,6 +163,8 @@ class Oddities:
     """Events that name a query that is not in the log; they are matched by session and document instead."""
     says_nothing: int = 0
     """Events that say nothing of any query: a read without a document, or a rank at which nothing is known to stand."""
+    odd_outcomes: int = 0
+    """Task outcomes whose value is not from 0 to 1; they count for nothing."""
 
     def describe(self) -> dict[str, int]:
         """Return the counts that are not 0, by name."""

@@ -49,7 +49,6 @@ def describe_line(session: Session, events: tuple[LoggedEvent, ...] = ()) -> Ses
     from karat.schema.pages import SessionLine
 
     outcomes = dict.fromkeys(search.outcome for search in session.queries)
-    values = [event.value for event in session.outcomes if event.value is not None]
     marks = sorted(_list_marks(session, events), key=lambda mark: mark.after)
     return SessionLine(
         key=name_key(session),
@@ -60,7 +59,7 @@ def describe_line(session: Session, events: tuple[LoggedEvent, ...] = ()) -> Ses
         texts=tuple(search.query.text[:_LONGEST] for search in session.queries[:_TEXTS]),
         outcomes=tuple(outcomes),
         read=len(session.accessed),
-        task=values[-1] if values else None,
+        task=session.task_value,
         marks=tuple(marks[:_MARKS]),
     )
 

@@ -53,8 +53,9 @@ class Traffic(Struct):
     latencies: ValueCounts = default(default_factory=ValueCounts)
     ranks: ValueCounts = default(default_factory=ValueCounts)
     outcomes: int = 0
+    """Sessions of which is known how well their task ended."""
     outcome: ExactSum = default(default_factory=ExactSum)
-    """How well tasks ended, added up."""
+    """How well, added up."""
     rates: dict[str, ShareSums] = default(default_factory=_make_shares)
     days: Counts = default(default_factory=dict)
     failures: Counts = default(default_factory=dict)
@@ -100,7 +101,7 @@ class TrafficCounter:
         """Add a session; one without queries only has its events."""
         sums = self.sums
         sums.events += session.events
-        for value in (event.value for event in session.outcomes if event.value is not None):
+        if (value := session.task_outcome) is not None:
             sums.outcomes += 1
             sums.outcome.add(value)
         if not session.queries:

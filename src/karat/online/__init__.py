@@ -28,6 +28,7 @@ from karat.online._records import (
     LoggedQuery,
     Reader,
     Record,
+    is_outcome,
 )
 from karat.online._stored import LogReader, read_log
 from karat.online._totals import Totals
@@ -89,6 +90,7 @@ __all__ = [
     "import_ubi",
     "ingest",
     "is_export",
+    "is_outcome",
     "migrate_store",
     "name_session",
     "open",

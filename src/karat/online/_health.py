@@ -108,6 +108,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         damages=damages,
         run=None if store is None else _find_run(store),
         without_session=0 if store is None else store.count_without_session(),
+        odd_outcomes=0 if store is None else store.count_odd_outcomes(),
         acknowledged=acknowledged,
         acknowledgements=() if store is None else _list_acknowledgements(store),
         free=_find_free(paths.base),

@@ -39,6 +39,15 @@ EVENT_KINDS = (
 """The kinds of events that karat understands. Any other word is a free action, which is kept as it is."""
 
 
+def is_outcome(value: float) -> bool:
+    """Return whether a number can say how well a task ended: 0 is failed, 1 is the best.
+
+    >>> [is_outcome(value) for value in (0, 0.5, 1, 7, -1, float("nan"))]
+    [True, True, True, False, False, False]
+    """
+    return 0 <= value <= 1
+
+
 class LoggedHit(Struct, frozen=True, array_like=True, gc=False):
     """A document, or a part of one, that was returned.
 

@@ -32,7 +32,9 @@ LARGEST = 1 << 20
 NEW_SUFFIX = ".new"
 """Of a segment that is being made: it has no frames, and its writer may not have its lock yet."""
 REMOVED = "removed"
-REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED)
+OUTCOME = "outcome"
+"""Events of the kind ``task_outcome`` whose value is not from 0 to 1."""
+REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED, OUTCOME)
 """What the header's counters count: records that were dropped, by reason, and segments that somebody removed."""
 
 _LENGTH = struct.Struct("<I")

@@ -8,11 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from karat.online._drafts import EventDraft, QueryDraft
-from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits
+from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits, to_text
+from karat.online._records import TASK_OUTCOME, is_outcome
 
 
 class WrongType(Exception):
     """A field that has something else than what belongs there."""
+
+
+class NoOutcome(Exception):
+    """A value that cannot say how well a task ended."""
 
 
 def check_event(draft: EventDraft) -> None:
@@ -24,8 +29,11 @@ def check_event(draft: EventDraft) -> None:
     """
     if type(draft.time) is not float:
         draft.time = _check("time", _to_time, draft.time)
-    if draft.value is not None and type(draft.value) is not float:
-        draft.value = float(draft.value) if type(draft.value) is bool else _check("value", to_float, draft.value)
+    if draft.value is not None:
+        if type(draft.value) is not float:
+            draft.value = float(draft.value) if type(draft.value) is bool else _check("value", to_float, draft.value)
+        if to_text(draft.kind) == TASK_OUTCOME and not (draft.value is not None and is_outcome(draft.value)):
+            raise NoOutcome("the value of a task_outcome is a number from 0, failed, to 1")
     if draft.rank is not None:
         _check("rank", to_count, draft.rank)
 

@@ -15,9 +15,9 @@ from karat.online._journal import Journal
 from karat.online._names import Names
 from karat.online._plain import Room, TooLarge
 from karat.online._privacy import Redaction, make_hasher
-from karat.online._segment import LARGEST
+from karat.online._segment import LARGEST, OUTCOME
 from karat.online._shadow_records import MirroredAnswer, ShadowDraft
-from karat.online._types import check_event, check_query
+from karat.online._types import NoOutcome, check_event, check_query
 
 _MOST_BLANKS = 1024
 _logger = logging.getLogger("karat.online")
@@ -105,6 +105,9 @@ class Writer:
                 payload = encode_draft(replace_halves(draft))
         except TooLarge:
             self._journal.drop("too_large")
+            return
+        except NoOutcome as error:
+            self._journal.drop(OUTCOME, error)
             return
         except Exception as error:
             self._journal.drop("encode", error)

@@ -51,7 +51,7 @@ def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
     if report.rank_read is not None:
         yield "Read at", f"rank {report.rank_read} (median)"
     if report.task_outcome is not None:
-        yield "Tasks", f"{report.task_outcome:.2f} (mean outcome)"
+        yield "Tasks", f"{report.task_outcome:.2f} (mean outcome of {count(report.tasks, 'session')})"
     for name, number in report.oddities.items():
         yield "Odd records", f"{name.replace('_', ' ')} {number:,}"
 

@@ -139,7 +139,7 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     events: OnlineTable
     journal: OnlineJournal
     dropped: Mapping[str, int]
-    """Records that hosts could not write, by reason: encode, too_large, disk, closed or other."""
+    """Records that hosts could not write, by reason: encode, too_large, outcome, disk, closed or other."""
     removed: int
     """Segments that somebody removed under a running host, which wrote them again; those before may be lost."""
     damages: tuple[OnlineDamage, ...]
@@ -160,6 +160,8 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     alerts: tuple[OnlineAlert, ...] = ()
     received: OnlineReceived | None = None
     """Null if nothing was ever received over HTTP."""
+    odd_outcomes: int = 0
+    """Stored events of the kind task_outcome, such as imported ones, whose value is not from 0 to 1: none counts."""
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ they have indexes by hash.
 
 from __future__ import annotations
 
+from karat.store._statements import ODD_OUTCOME
 from karat.store._traffic_statements import INDEXED_PARTS
 
 _COLUMNS = {
@@ -296,5 +297,8 @@ from shadow_runs;
 
 FIRST = 10
 """The version with which stores in PostgreSQL begin: what SQLite has after its first ten steps."""
-MIGRATIONS: tuple[str, ...] = (_PARTITIONED + _INDEXES + _TABLES + _FUNCTIONS + _VIEWS,)
+MIGRATIONS: tuple[str, ...] = (
+    _PARTITIONED + _INDEXES + _TABLES + _FUNCTIONS + _VIEWS,
+    f"create index odd_outcomes on events (key) where {ODD_OUTCOME};",
+)
 """The steps in their order: the first leads to version ``FIRST``, each other one further."""

@@ -7,6 +7,7 @@ that an agent's memory had (docs/online.md says what was mended), for those whos
 
 from __future__ import annotations
 
+from karat.store._statements import ODD_OUTCOME
 from karat.store._traffic_statements import COUNT_EVENTS, COUNT_QUERIES, INDEXED_PARTS
 
 _TABLES = """
@@ -275,6 +276,8 @@ create table trial_sessions (
 """
 """Digests of the sessions that a trial has measured, and of their records: the same in two logs counts once."""
 
+_ODD_OUTCOMES = f"create index odd_outcomes on events (key) where {ODD_OUTCOME};\n"
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _VIEWS,
     _FLAGS,
@@ -286,5 +289,6 @@ MIGRATIONS: tuple[str, ...] = (
     _ALERTS,
     _ACKNOWLEDGEMENTS,
     _TRIAL_SESSIONS,
+    _ODD_OUTCOMES,
 )
 """The steps in their order; the number of a store is how many it has taken."""

@@ -58,6 +58,8 @@ SELECT_NOT_ACKNOWLEDGED = (
 ACKNOWLEDGE_DROPS = "update drops set acknowledged = count where count > acknowledged"
 INSERT_ACKNOWLEDGEMENT = "insert into acknowledgements (time, author, reason, dropped) values (?, ?, ?, ?)"
 SELECT_ACKNOWLEDGEMENTS = "select time, author, reason, dropped from acknowledgements order by number"
+ODD_OUTCOME = "kind = 'task_outcome' and (value < 0 or value > 1)"
+COUNT_ODD_OUTCOMES = f"select count(*) from events where {ODD_OUTCOME}"  # noqa: S608 (the condition is the one above)
 COUNT_WITHOUT_SESSION = "select count(*) from queries where session = ''"
 INSERT_DAMAGE = "insert into damages (segment, file, bytes, reason, time) values (?, ?, ?, ?, ?)"
 SELECT_DAMAGES = "select segment, file, bytes, reason, time from damages order by key"

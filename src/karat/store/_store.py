@@ -156,6 +156,11 @@ class Store:
         ((count,),) = self._rows(sql.COUNT_WITHOUT_SESSION)
         return int(count)
 
+    def count_odd_outcomes(self) -> int:
+        """Return how many task outcomes have a value that is not from 0 to 1."""
+        ((count,),) = self._rows(sql.COUNT_ODD_OUTCOMES)
+        return int(count)
+
     def traffic(self, since: float | None, until: float | None) -> list[Row]:
         """Return the queries of a span of time by hour and intent; see :meth:`TrafficTables.read`."""
         return self._traffic.read(*_span(since, until))

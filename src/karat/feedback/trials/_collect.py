@@ -77,6 +77,7 @@ def collect_trial(
                 open=reading.fates[Fate.OPEN],
                 late=position.late - task.position.late,
                 repeated=position.repeated - task.position.repeated,
+                unreadable=position.unreadable - task.position.unreadable,
             )
     raise SystemFailed(f"{path}: others read the same log for the same trial all the time; try again")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from karat.feedback.trials._outcomes import measure_behaviour
 from karat.online import LoggedEvent, LoggedQuery, Record
 from karat.online.interleaving import TEAMS, Interleaved, compare_session
 from karat.online.shadow import AnsweredQuery, LoggedShadow
-from karat.online.trials import TrialPlan, is_behavioural
+from karat.online.trials import SUCCESS, TrialPlan, is_behavioural
 from karat.stats import pick_evenly
 
 _TIMED = ("answered", "timeout")
@@ -21,7 +21,7 @@ _TIMED = ("answered", "timeout")
 
 
 class Unreadable(Exception):
-    """Variants of a session that make no sense."""
+    """Variants of a session that make no sense, or a task outcome that is not from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +39,11 @@ class Evidence:
     latencies: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
-def read_arms(records: Sequence[Record], plan: TrialPlan, measures: Iterable[str]) -> Evidence:
+def read_arms(records: Sequence[Record], plan: TrialPlan, measures: Collection[str]) -> Evidence:
     """Return what a session says that got one of the variants."""
     (session,) = _rebuild(records)
+    if SUCCESS in measures and session.task_value is not None and session.task_outcome is None:
+        raise Unreadable
     arms = [arm for search in session.queries if (arm := _find_arm(search.query, plan)) is not None]
     return replace(describe_session(session, arms[0], measures), end=records[-1].time, mixed=len(set(arms)) > 1)
 

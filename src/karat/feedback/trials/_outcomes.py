@@ -41,10 +41,9 @@ def _measure(session: Session, name: str) -> float | None:
 
 
 def _find_success(session: Session) -> float | None:
-    """Return how the task ended: as the last event says, or whether the last query was of use."""
-    recorded = [event.value for event in session.outcomes if event.value is not None]
-    if recorded:
-        return min(max(recorded[-1], 0.0), 1.0)
+    """Return how the task ended, as was said, or else whether the last query was of use."""
+    if session.task_value is not None:
+        return session.task_outcome
     if not session.queries:
         return None
     return float(session.queries[-1].outcome == "used")

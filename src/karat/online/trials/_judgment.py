@@ -60,7 +60,7 @@ class LogUse:
     late: int
     """Those of which more was recorded after they had been measured."""
     unreadable: int = 0
-    """Sessions, beside them, whose variants make no sense."""
+    """Sessions, beside them, whose variants make no sense, or whose task outcome is not from 0 to 1."""
     skew: float = 0.0
     """The most standard deviations that the numbers of the variants were ever away from what was planned."""
 

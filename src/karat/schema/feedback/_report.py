@@ -88,7 +88,10 @@ class OnlineReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ]
     searches_per_session: Annotated[float | None, Meta(description="The mean; null without sessions.")]
     minutes_per_session: Annotated[float | None, Meta(description="The median, from the first record to the last.")]
-    task_outcome: Annotated[float | None, Meta(description="The mean of how well tasks ended; null if nobody said.")]
+    task_outcome: Annotated[
+        float | None,
+        Meta(description="How well tasks ended, the mean of what sessions said last; null if none did."),
+    ]
     rates: Annotated[
         tuple[OnlineRate, ...],
         Meta(description="By outcome, of which every query has one; failed, used and unknown are all queries."),
@@ -108,3 +111,4 @@ class OnlineReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "outcomes by intent are estimates, and listed queries are counted in those sessions."
         ),
     ] = 1.0
+    tasks: Annotated[Count, Meta(description="The sessions that task_outcome is the mean of.")] = 0

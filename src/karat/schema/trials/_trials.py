@@ -69,7 +69,8 @@ class TrialLog(Struct, frozen=True, kw_only=True):
     before: int
     """Sessions that had begun before the trial; they are left out."""
     unreadable: int
-    """Sessions whose variants cannot be read, or are not in the plan; they are left out."""
+    """Sessions whose variants cannot be read or are not in the plan, or, if ``Success`` is measured, whose task outcome
+    is not from 0 to 1; they are left out."""
     waiting: Mapping[str, int]
     """By variant, sessions that are not compared with any of the other variant yet."""
     repeated: int = 0
@@ -211,6 +212,8 @@ class TrialCollected(Struct, frozen=True, kw_only=True):
     """Sessions of which more was recorded after they had been measured; it is left out."""
     repeated: int = 0
     """Sessions that were measured in another log, by the same records; they are left out."""
+    unreadable: int = 0
+    """Sessions, beside those measured, whose variants or task outcome cannot be read; they are left out."""
 
 
 class HoldoutWeek(Struct, frozen=True, kw_only=True):
