@@ -190,7 +190,7 @@ def check_rule(tool: Tried, worlds: dict[str, list[dict[str, Any]]], outcomes: d
 def _share(outcomes: dict[str, list[str]], world: str, noise: float) -> str:
     drawn = outcomes[f"{world} {noise}"]
     fails, unsure = (100 * drawn.count(outcome) / len(drawn) for outcome in ("fail", "inconclusive"))
-    return f"{fails:.0f} %" + (f" ({unsure:.0f} % inconclusive)" if unsure and world == "worse" else "")
+    return f"{fails:.0f} %" + (f" ({unsure:.0f} % inconclusive)" if unsure else "")
 
 
 def print_table(heads: list[str], rows: list[list[str]]) -> None:
