@@ -10,7 +10,7 @@ from hashlib import blake2b
 from msgspec import Struct
 from msgspec import field as default
 
-from karat.feedback._counting import Counts, add_counts, count
+from karat.feedback._counting import Counts, count
 from karat.feedback._pairs import QueryPairs, group_queries
 from karat.feedback._sessions import OUTCOMES, AskedQuery, Outcome, Session
 from karat.text import folded
@@ -161,18 +161,6 @@ class Gathering:
                     for name in {*search.read, *search.useful, *search.helpful}.difference(search.not_useful)
                 }
                 count(self.queries[key].used, used)
-
-
-def merge_live(live: LiveQuery, other: LiveQuery) -> None:
-    """Add what other sessions asked in the same words to a live query."""
-    for name in ("forms", "intents", "outcomes", "used"):
-        add_counts(getattr(live, name), getattr(other, name))
-    live.sessions += other.sessions
-    live.latest = max(live.latest, other.latest)
-    for system, shown in other.lists.items():
-        live.lists[system] = max(live.lists.get(system, shown), shown)
-    live.pairs.merge(other.pairs)
-    live.links |= other.links
 
 
 def _list_said(search: AskedQuery) -> list[Said]:

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec import field as default
 
-from karat.feedback._counting import Counts, add_counts, count
+from karat.feedback._counting import Counts, count
 from karat.feedback._sessions import AskedQuery, Session
 from karat.stats.clicks import Cells
 from karat.text import folded
@@ -73,15 +73,6 @@ class QueryPairs(Struct):
             cell[2] += not last or rank <= last
             cell[3] += rank == last
         return new
-
-    def merge(self, other: QueryPairs) -> None:
-        """Add what other sessions did."""
-        for name in ("forms", "useful", "not_useful", "cited", "chosen"):
-            add_counts(getattr(self, name), getattr(other, name))
-        for document, ranks in other.cells.items():
-            own = self.cells.setdefault(document, {})
-            for rank, cell in ranks.items():
-                own[rank] = [mine + more for mine, more in zip(own.get(rank, (0, 0, 0, 0)), cell, strict=True)]
 
 
 @dataclass(slots=True)

@@ -53,15 +53,6 @@ def have_number(text: str) -> bool:
     return _CLOSE.search(text) is not None
 
 
-def passes_luhn(digits: str) -> bool:
-    """Return whether the last digit is the check digit of a card's number.
-
-    >>> passes_luhn("4111111111111111"), passes_luhn("4111111111111112")
-    (True, False)
-    """
-    return _LuhnSums(digits).check(0, len(digits))
-
-
 def _is_moment(text: str, groups: list[_Span], before: str) -> bool:
     """Return whether digits are seconds or milliseconds since 1970, and nothing before them speaks of telephones."""
     first = text[groups[0][0] : groups[0][1]]
