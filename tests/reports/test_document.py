@@ -31,6 +31,7 @@ OTHERS = (
     "render_canary_html",
     "render_gain",
     "render_online_html",
+    "render_scores",
     "render_shadow_html",
     "render_sparklines",
     "render_trial_html",

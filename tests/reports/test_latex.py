@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import karat
 from debian import program
 from each import each
-from karat.reports import render_latex
-from karat.reports._latex import _EVERYWHERE, _LETTER, latex
+from karat.measures import score_report
+from karat.reports import render_latex, render_scores
+from karat.reports._latex import _EVERYWHERE, LETTER, latex
 from reports.documents import ATTACKS, attacked, make_document, make_measure, typed, without_baseline
 
 WORLD = "naïve Łódź ąę « » „q“ поиск Δ 検索 😀 👩\u200d👩 e\u0301 \u00ad \u200b \u2028 \ufe0f"
@@ -111,7 +113,7 @@ def test_the_list_of_tables_has_the_names_only_and_labels_differ() -> None:
 def test_no_content_is_a_command(attack: str) -> None:
     """Braces balance, the commands are those of harmless words and of escapes, and no line more but for letters."""
     text, calm = (
-        render_latex(typed(attacked(attack))).replace(f"{_LETTER}\n", ""),
+        render_latex(typed(attacked(attack))).replace(f"{LETTER}\n", ""),
         render_latex(typed(attacked("calm"))),
     )
     assert len(text.splitlines()) == len(calm.splitlines())
@@ -157,7 +159,7 @@ def test_whatever_is_in_a_name_compiles(compiled: Compiled, preamble: str) -> No
 def printed(compiled: Compiled, text: str, preamble: str = "") -> list[str]:
     """Return TeX's own account of the signs that it set; two that became one are listed as such."""
     log = compiled(
-        f"{_LETTER}\n\\showboxbreadth=999 \\showboxdepth=9 \\setbox0\\hbox{{{latex(text)}}}\\showbox0", preamble
+        f"{LETTER}\n\\showboxbreadth=999 \\showboxdepth=9 \\setbox0\\hbox{{{latex(text)}}}\\showbox0", preamble
     )
     return re.findall(r"^\.+\\\w+/cmr/m/n/10 (.+)$", log[log.index("> \\box0") :], re.MULTILINE)
 
@@ -173,3 +175,12 @@ def test_a_letter_is_printed_where_the_document_has_it(compiled: Compiled) -> No
     assert printed(compiled, "ę検") == ["?", "?"]
     (first, second) = printed(compiled, "ę検", r"\usepackage[T1]{fontenc}")
     assert first != "?" == second
+
+
+def test_scores_compile_without_a_complaint(compiled: Compiled) -> None:
+    """The tables of ``karat score -o FILE.tex``, whatever runs, fields and queries are called."""
+    scores = karat.score_runs({"q_1": {"a": 1}}, {WORLD: {"q_1": {"a": 1.0}}, "50%_&": {"q_1": {"b": 1.0}}}, "RR")
+    groups = {"q_1": "#1 $x$"}
+    report = score_report(scores, qrels="my_qrels#1", conventions="karat", per_query=True, by="a_b", groups=groups)
+    log = compiled(render_scores(report, "tex"))
+    assert not re.search(r"LaTeX Warning|Missing character|Runaway", log)

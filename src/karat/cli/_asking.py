@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._ending import guard_exit, note_own_code
+from karat.cli._output import refuse_stdout
 from karat.cli._progress import Progress, say
 from karat.config import Settings, setting_types
 from karat.files import shorten_path
@@ -116,6 +117,7 @@ def ask(
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
     from karat.projects import ask_project
 
+    refuse_stdout(output)
     admit_system(project, system)
     guard_exit()
     folder = None if output is None else Path(output).absolute()  # the system may change the current folder

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from karat.cli._asking import importable
+from karat.cli._output import STDOUT, take_output
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit
 
@@ -28,7 +29,13 @@ from karat.cli._table import emit
     metavar="WHO",
     help="Who grades: model; overlap, which compares words; or your own function, as package.module:name.",
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, completely or not at all.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Write the rows here, completely or not at all; - is standard output.",
+)
 @click.option("--no-cache", is_flag=True, help="Ask everything again, and keep no reply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(pool: str, folder: str, by: str, output: str, no_cache: bool, as_json: bool) -> None:
@@ -45,13 +52,14 @@ def command(pool: str, folder: str, by: str, output: str, no_cache: bool, as_jso
     from karat.projects.judging import judge_pool, recording_judging
     from karat.schema import to_json
 
-    if Path(output).exists():
+    if output not in STDOUT and Path(output).exists():
         raise UsageError(f"--output {output}: exists already; choose a new name")
     project = open_project(folder)
     importable(project.config.folder)
     with recording_judging(project, "golden judge", say) as recording:
-        with Progress() as progress:
+        with take_output(output, as_json=as_json) as place, Progress() as progress:
             report = judge_pool(
-                project, Path(pool), Path(output), by=by, cache=not no_cache, progress=progress, recording=recording
+                project, Path(pool), place, by=by, cache=not no_cache, progress=progress, recording=recording
             )
-        emit(to_json(report) if as_json else pool_judging_text(report))
+        if output not in STDOUT:
+            emit(to_json(report) if as_json else pool_judging_text(report))

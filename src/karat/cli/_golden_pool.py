@@ -43,7 +43,9 @@ _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 )
 @click.option("-m", "--measure", metavar="MEASURE", help="With --decide: DCG, nDCG, P, R or RBP.  [default: DCG@10]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N pairs, for instance one batch.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all; - is standard output."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print only counts, as JSON; needs --output.")
 def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
     """List the pairs of query and document that the RUNs have in their first ranks and nobody has judged.
@@ -66,7 +68,7 @@ def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json
     from karat.core import GoldenSet, UsageError
     from karat.files import refuse_input
 
-    if as_json and output is None:
+    if as_json and output in (None, *STDOUT):
         raise UsageError("--json prints counts; name the file of pairs with --output")
     _check_ending(output)
     _check_options(options)

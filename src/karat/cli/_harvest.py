@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._engines import engine_option
+from karat.cli._output import refuse_stdout
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped, render
 from karat.core import count_things
@@ -67,6 +68,7 @@ def command(
     since, until = (parse_day(options.pop(name), f"--{name}") for name in ("since", "until"))
     gold = golden.open_set(set_) if set_ else None
     if output:
+        refuse_stdout(output)
         refuse_input(output, folder=True)
     most = None if options.pop("whole") else MOST_QUERIES
     if record and is_export(store):

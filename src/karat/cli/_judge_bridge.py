@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
+from karat.cli._output import STDOUT, take_output
 from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, number, printable, render
 
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
 @click.option("--baseline", metavar="FILE", help="The baseline.  [default: the project's]")
-@click.option("-o", "--output", metavar="FILE", help="Write the moved baseline here.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write the moved baseline here; - is standard output, without the table."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     old: str,
@@ -58,7 +62,7 @@ def command(
     project = open_project(chosen.project)
     importable(project.config.folder)
     with recording_judging(project, "judge bridge", say) as recording:
-        with Progress() as progress:
+        with take_output(output, as_json=as_json) if output else nullcontext() as place, Progress() as progress:
             report = bridge_judges(
                 project,
                 Path(old),
@@ -68,11 +72,12 @@ def command(
                 count=count,
                 seed=seed,
                 baseline=None if baseline is None else Path(baseline),
-                output=None if output is None else Path(output),
+                output=place,
                 progress=progress,
                 recording=recording,
             )
-        emit(to_json(report) if as_json else _show(report))
+        if output not in STDOUT:
+            emit(to_json(report) if as_json else _show(report))
 
 
 def _show(report: BridgeReport) -> str:

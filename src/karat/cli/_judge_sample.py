@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from karat.cli._choosing import choose_run
+from karat.cli._output import STDOUT, take_output
 from karat.cli._table import emit, printable
 
 
@@ -22,7 +21,13 @@ from karat.cli._table import emit, printable
 @click.option(
     "--golden", "--project", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder."
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, completely or not at all.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Write the rows here, completely or not at all; - is standard output.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, count: int, seed: int, refusals: bool, folder: str | None, output: str, as_json: bool) -> None:
     """Write answers of a run for people to label, with the question, the texts and the reference; one record per line.
@@ -39,7 +44,10 @@ def command(run: str, count: int, seed: int, refusals: bool, folder: str | None,
 
     chosen = choose_run(run, folder)
     project = open_project(chosen.project)
-    report = sample_labels(project, chosen.path, Path(output), count=count, seed=seed, refusals=refusals)
+    with take_output(output, as_json=as_json) as place:
+        report = sample_labels(project, chosen.path, place, count=count, seed=seed, refusals=refusals)
+    if output in STDOUT:
+        return
     text = f"{printable(report.output, 200)}: {report.drawn} of {report.answers} answers; fill in label and annotator"
     if report.refused:
         text += f"\n{report.refused} are left out: refused, or to questions that have no answer (--refusals draws them)"

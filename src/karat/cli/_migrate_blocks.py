@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._progress import say
-from karat.cli._table import bold, emit, escaped, printable, render
+from karat.cli._table import bold, emit, emit_data, escaped, printable, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,12 @@ _SHOWN = 10
 @click.command("blocks", short_help="Map the blocks of one version of an index to those of the next.")
 @click.argument("before")
 @click.argument("after")
-@click.option("-o", "--output", metavar="FILE", help="Write the table here, one line for each document.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the table here, one line for each document; - is standard output, without the report.",
+)
 @click.option("--history", metavar="FILE", help="Write the new blocks with their former ids (id_prev) here.")
 @click.option(
     "--cut", default="outline", show_default=True, metavar="CUT",
@@ -60,7 +65,8 @@ def command(
     Example: karat migrate blocks documents-v1 documents-v2 -o moves.jsonl
     """
     from karat import migration
-    from karat.cli._output import write_output
+    from karat.cli._output import STDOUT, write_output
+    from karat.core import UsageError
     from karat.schema import to_json
 
     migrated = migration.migrate(
@@ -71,8 +77,11 @@ def command(
         before=before,
         after=after,
     )
-    if output:
-        write_output(output, migration.encode_table(migrated.table))
+    table = migration.encode_table(migrated.table)
+    if output in STDOUT and as_json:
+        raise UsageError("--json prints the report; name the file of the table with --output")
+    if output and output not in STDOUT:
+        write_output(output, table)
     if history:
         rows = "".join(f"{to_json(row)}\n" for row in migration.list_history(migrated.table))
         write_output(history, rows, "--history")
@@ -80,7 +89,10 @@ def command(
     if not as_json:
         for note in report.notes:
             say(note)
-    emit(to_json(report) if as_json else "\n\n".join(_parts(report)))
+    if output in STDOUT:
+        emit_data(table)
+    else:
+        emit(to_json(report) if as_json else "\n\n".join(_parts(report)))
     context.exit(migration.verdict_code(report.verdict))
 
 

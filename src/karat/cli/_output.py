@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from karat.cli._table import emit_data
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
@@ -18,10 +22,38 @@ def write_output(path: str, text: str, option: str = "--output", *, private: boo
 
     A new file that is ``private`` is readable by its owner only.
     """
+    from karat.core import UsageError
     from karat.files import refuse_input, write_file
 
+    if path in STDOUT:
+        raise UsageError(f"{option} {path}: standard output has the report; name a file")
     refuse_input(path, option)
     write_file(path, text, private=private)
+
+
+@contextmanager
+def take_output(path: str, *, as_json: bool = False) -> Iterator[Path]:
+    """Yield the file that a verb is to write; what it writes for standard output is printed when it is complete."""
+    if path not in STDOUT:
+        yield Path(path)
+        return
+    from karat.core import UsageError
+    from karat.files import read_bytes
+
+    if as_json:
+        raise UsageError("--json prints what was done; name a file with --output")
+    with TemporaryDirectory(prefix="karat-") as folder:
+        place = Path(folder, "output.jsonl")
+        yield place
+        emit_data(read_bytes(place).decode())
+
+
+def refuse_stdout(path: str | None, option: str = "--output") -> None:
+    """Refuse standard output in the place of a folder."""
+    from karat.core import UsageError
+
+    if path in STDOUT:
+        raise UsageError(f"{option} {path}: this verb writes a folder; name one")
 
 
 def refuse_log(store: str, path: str | None, option: str) -> None:
@@ -46,6 +78,7 @@ def write_set(
     from karat import golden as sets
     from karat.files import refuse_input
 
+    refuse_stdout(path, option)
     refuse_input(path, option, folder=True)
     return sets.write(golden, path, format)
 

@@ -13,7 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._options import gate_options, run_project_option
-from karat.cli._output import make_parents
+from karat.cli._output import STDOUT, make_parents
 from karat.cli._process import keep, tune, tune_imports
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
@@ -102,7 +102,7 @@ def command(path: str, **options: Any) -> None:
     if options["output"] is None and chosen == "html":
         own = "" if path == "-" or path_is_run else Path(path).name
         target = str(next(iter(name_reports(folder, document, {"html": str(text)}, decision=own))))
-    if target == "-":
+    if target in STDOUT:
         _print(text, chosen)
     else:
         _spare("--output", target)
@@ -150,7 +150,7 @@ def _write_blocks(run: str, options: Mapping[str, Any]) -> None:
     chosen = choose_run(run, options["folder"])
     project = open_project(chosen.project, **{name: options[name] for name in SCORING})
     text = to_json(blocks_summary(project, read_any_run(chosen.path, project.golden, say=say)))
-    if options["output"] in (None, "-"):
+    if options["output"] in (None, *STDOUT):
         emit(text)
     else:
         _spare("--output", options["output"])

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._bounds_text import bounds_text
 from karat.cli._options import measures_option
-from karat.cli._output import write_output
+from karat.cli._output import STDOUT, write_output
 from karat.cli._process import tune
-from karat.cli._table import bold, emit, number, printable, render
+from karat.cli._table import bold, emit, render
 
 if TYPE_CHECKING:
     from karat.core import Scores
-    from karat.schema import MeasureScore, RunScores, ScoreReport
+    from karat.schema import ScoreReport
 
 _FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
@@ -39,7 +38,11 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, values at full precision.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write to FILE instead, completely or not at all; .json means JSON."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write to FILE instead, completely or not at all, as its ending says: .txt, .json, .csv, .tsv, .md, .html or "
+    ".tex. - is standard output.",
 )
 @click.option("--format", type=click.Choice(_FORMATS), help="Format of the files; by default karat recognises it.")
 @click.option(
@@ -87,9 +90,11 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """
     tune(runs)
     from karat.measures import pass_at_k, read_field, score_report
+    from karat.reports import SCORE_FORMATS, render_scores
 
     _check_usage([qrels, *runs], options)
     by, fields, output = options["by"], options["queries"], options["output"]
+    chosen = _choose_format(output, as_json=options["as_json"])
     groups = read_field(fields or qrels, by, None if fields else options["format"]) if by else None
     scores = _score(qrels, runs, options)
     if options["pass_at"]:
@@ -98,17 +103,20 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     report = score_report(
         scores, qrels=qrels, conventions=options["conventions"], per_query=options["per_query"], by=by, groups=groups
     )
-    if options["as_json"] or (output or "").endswith(".json"):
+    unmatched = frozenset(run.name for run in scores if run.judged_retrieved == 0)
+    if chosen in SCORE_FORMATS:
+        text = render_scores(report, chosen, unmatched)
+    elif options["as_json"] or chosen == "json":
         from karat.schema import to_json
 
         # In ASCII: no terminal's encoding can spoil it, and no character of an id can act on the terminal.
-        text = to_json(report)
+        text = to_json(report) + "\n"
     else:
-        text = _text(report, unmatched=[run.name for run in scores if run.judged_retrieved == 0])
-    if output not in (None, "-", "/dev/stdout"):
-        write_output(output, click.unstyle(text) + "\n")
+        text = _text(report, unmatched) + "\n"
+    if output in (None, *STDOUT):
+        emit(text, nl=False)
     else:
-        emit(text)
+        write_output(output, click.unstyle(text))
 
 
 def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
@@ -126,6 +134,23 @@ def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
         paths.append(inputs[0])  # once for the judgments, and once for the field
     if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once; write it to a file first")
+
+
+def _choose_format(output: str | None, *, as_json: bool) -> str:
+    """Return the format that the ending of a file names; "" for text. An ending that names another is refused."""
+    from karat.core import UsageError
+    from karat.reports import SCORE_FORMATS
+
+    ending = "" if output in (None, *STDOUT) else os.path.splitext(output)[1].lower().removeprefix(".")  # noqa: PTH122
+    if ending in ("", "txt"):
+        return ""
+    if ending not in ("json", *SCORE_FORMATS):
+        known = ", ".join(f".{name}" for name in sorted((*SCORE_FORMATS, "json", "txt")))
+        hint = "; in Python, karat.score(...).to_polars() is a data frame" if ending in ("parquet", "xlsx") else ""
+        raise UsageError(f"--output {output}: no format ends in .{ending}; choose from {known}{hint}")
+    if as_json and ending != "json":
+        raise UsageError(f"--output {output}: --json is for a file that ends in .json; leave one of them out")
+    return ending
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:
@@ -173,94 +198,13 @@ def _progress(runs: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
         yield bar.update
 
 
-def _text(report: ScoreReport, *, unmatched: list[str]) -> str:
-    """Return the tables and notes; ``unmatched`` names the runs in which no judged document was retrieved."""
-    parts = [_summary(report.runs)]
-    for run in report.runs:
-        name, measures = bold(printable(run.name)), list(run.measures)
-        if bounds := bounds_text(run.measures):
-            parts.append(bounds if len(report.runs) == 1 else f"{name}\n{bounds}")
-        for field, segments in (run.by or {}).items():
-            rows = [[printable(field), *measures, "queries"]]
-            for value, segment in segments.items():
-                cells = [segment.measures[measure] for measure in measures]
-                rows.append([printable(value) or "(none)", *map(_cell, cells), _scored(cells)])
-            parts.append(f"{name} by {printable(field)}\n{render(rows)}")
-        if run.queries:
-            rows = [["query", *measures]]
-            rows += [[printable(q), *(number(values[m]) for m in measures)] for q, values in run.queries.items()]
-            parts.append(f"{name} by query\n{render(rows)}")
-    notes = _notes(report, unmatched)
+def _text(report: ScoreReport, unmatched: frozenset[str]) -> str:
+    """Return the tables and notes of a report as a terminal shows them."""
+    from karat.reports import list_score_notes, list_score_tables
+
+    parts = []
+    for table in list_score_tables(report):
+        title = f"{bold(table.run)} {table.about}".strip() if table.run else ""
+        parts.append("\n".join([*([title] if title else []), render(table.rows), *table.notes]))
+    notes = list_score_notes(report, unmatched)
     return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
-
-
-def _summary(runs: list[RunScores]) -> str:
-    """Return one row per measure and one column per run; a star marks the best of several."""
-    rows = [["measure", *_distinct(printable(run.name) for run in runs), "queries"]]
-    for measure in runs[0].measures:
-        cells = [run.measures[measure] for run in runs]
-        texts = [_cell(cell) for cell in cells]
-        if len(runs) > 1:
-            # Means over different numbers of queries cannot be compared.
-            comparable = len({cell.n for cell in cells}) == 1
-            best = _best(measure, [cell.mean for cell in cells if cell.mean is not None and comparable])
-            marks = ["*" if best is not None and cell.mean == best else " " for cell in cells]
-            texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
-        rows.append([measure, *texts, _scored(cells)])
-    return render(rows)
-
-
-def _scored(cells: list[MeasureScore]) -> str:
-    """Return how many queries the means are over; once, if it is the same for all."""
-    counts = [f"{cell.n}/{cell.total}" for cell in cells]
-    return " ".join(counts if len(set(counts)) > 1 else counts[:1])
-
-
-def _best(measure: str, values: list[float]) -> float | None:
-    """Return the best of some means, or None for counts, and where there is no mean."""
-    from karat.core import Measure
-
-    better = measure.startswith("pass") or Measure.parse(measure).definition.higher_is_better
-    if better is None or not values:
-        return None
-    return max(values) if better else min(values)
-
-
-def _cell(cell: MeasureScore) -> str:
-    if isinstance(cell.sum, float):
-        return f"{cell.sum:.0f}" if cell.sum == round(cell.sum) else number(cell.sum)
-    return number(cell.mean)
-
-
-def _notes(report: ScoreReport, unmatched: list[str]) -> list[str]:
-    """Return what the numbers leave out."""
-    notes = [note for run in report.runs for note in _run_notes(run, unmatched)]
-    changed = {m: cell.definition for m, cell in report.runs[0].measures.items() if cell.definition}
-    if changed:
-        notes.append(f"conventions {report.conventions}: " + ", ".join(f"{m} is {d}" for m, d in changed.items()))
-    return notes
-
-
-def _run_notes(run: RunScores, unmatched: list[str]) -> Iterator[str]:
-    name = printable(run.name)
-    reasons = dict.fromkeys(reason for cell in run.measures.values() for reason in cell.missing)
-    for reason in reasons:
-        counts = {m: cell.missing[reason] for m, cell in run.measures.items() if reason in cell.missing}
-        for count in sorted(set(counts.values())):
-            measures = ", ".join(measure for measure, n in counts.items() if n == count)
-            yield f"{name}: {_queries(count)} without a value ({reason}), left out of {measures}"
-    if run.not_in_run and "not in the run" not in reasons:
-        shown = ", ".join(printable(q) for q in run.not_in_run[:5]) + (", ..." if len(run.not_in_run) > 5 else "")
-        yield f"{name}: {_queries(len(run.not_in_run))} judged but not in the run, scored as an empty list: {shown}"
-    if run.name in unmatched:
-        yield f"{name}: no judged document was retrieved; do both files name documents alike?"
-    if run.repeated:
-        hits = "1 hit" if run.repeated.hits == 1 else f"{run.repeated.hits} hits"
-        where = _queries(run.repeated.queries)
-        yield f"{name}: {hits} of documents that rank higher already, left out, in {where}"
-    if run.not_judged:
-        yield f"{name}: {_queries(run.not_judged)} in the run without judgments, ignored"
-
-
-def _queries(n: int) -> str:
-    return f"{n} query" if n == 1 else f"{n} queries"

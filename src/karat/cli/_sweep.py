@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._asking import importable
+from karat.cli._output import refuse_stdout
 from karat.cli._progress import Progress, say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
@@ -61,6 +62,7 @@ def command(context: click.Context, /, file: str, **options: Any) -> None:
     from karat.experiments import SweepSettings, plan_document, read_sweep, run_sweep, sweep_document
     from karat.schema import to_json
 
+    refuse_stdout(options["output"])
     sweep = _override(read_sweep(file, limit=options["limit"]), options)
     if options["dry_run"]:
         plan = plan_document(sweep)

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from karat.reports._patterns import hints
     from karat.reports._policy import describe_policy
     from karat.reports._recommendations import RULES
+    from karat.reports._score_files import SCORE_FORMATS, render_scores
+    from karat.reports._scores import (
+        ScoreTable,
+        list_bounds_notes,
+        list_bounds_rows,
+        list_score_notes,
+        list_score_tables,
+    )
     from karat.reports._shadow import describe_shadow, list_shadow_facts, list_shadow_tables, render_shadow_html
     from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
     from karat.reports._terminal import (
@@ -56,8 +64,10 @@ __all__ = [
     "OF_UNANSWERABLE",
     "PLAIN",
     "RULES",
+    "SCORE_FORMATS",
     "Chart",
     "QueryStanding",
+    "ScoreTable",
     "Sparkline",
     "Style",
     "add_conclusions",
@@ -83,7 +93,11 @@ __all__ = [
     "hints",
     "is_observed_drop",
     "iterate_json",
+    "list_bounds_notes",
+    "list_bounds_rows",
     "list_canary_tables",
+    "list_score_notes",
+    "list_score_tables",
     "list_shadow_facts",
     "list_shadow_tables",
     "list_traffic_facts",
@@ -105,6 +119,7 @@ __all__ = [
     "render_markdown",
     "render_online_html",
     "render_refusal",
+    "render_scores",
     "render_shadow_html",
     "render_sparklines",
     "render_summary",
@@ -139,6 +154,10 @@ _HOME = {
     "describe_policy": "_policy",
     "describe_rest": "_floor",
     "RULES": "_recommendations",
+    **dict.fromkeys(("SCORE_FORMATS", "render_scores"), "_score_files"),
+    **dict.fromkeys(
+        ("ScoreTable", "list_bounds_notes", "list_bounds_rows", "list_score_notes", "list_score_tables"), "_scores"
+    ),
     **dict.fromkeys(("describe_shadow", "list_shadow_facts", "list_shadow_tables", "render_shadow_html"), "_shadow"),
     **dict.fromkeys(
         (

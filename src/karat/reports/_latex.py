@@ -21,7 +21,7 @@ _EVERYWHERE = frozenset(
     "ĀāĂăĆćČčĎďĒēĔĕĖėĚěĞğĢģĪīİıĶķĹĺĻļĽľŁłŃńŅņŇňŌōŐőŒœŔŕŘřŚśŞşŠšŢţŤťŪūŮůŰűŸŹźŻżŽž–—‘’“”†‡•…€™"  # noqa: RUF001
 )
 """Characters that pdflatex prints without any package, and that the default font of lualatex and xelatex has."""
-_LETTER = r"""% A character that the fonts of a document lack is printed as a question mark: load an encoding
+LETTER = r"""% A character that the fonts of a document lack is printed as a question mark: load an encoding
 % that has it (pdflatex: fontenc), or a font (lualatex, xelatex: fontspec).
 \providecommand{\karatletter}[2]{% its number, and itself
   \ifdefined\Umathchar \iffontchar\font#1 #2\else ?\fi
@@ -43,7 +43,7 @@ def render_latex(document: DecisionDocument) -> str:
     """
     compared = any(measure.comparison for measure in document.measures)
     table = "\n".join(_table(document, compared=compared)) + "\n"
-    definitions = [_LETTER] if r"\karatletter" in table else []
+    definitions = [LETTER] if r"\karatletter" in table else []
     return "\n".join([r"% Needs \usepackage{booktabs}.", *definitions, table])
 
 

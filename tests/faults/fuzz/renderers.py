@@ -20,7 +20,7 @@ from karat import reports
 from karat.cli import _golden_diff, _golden_tag, _runs_text, _sweep_text
 from karat.cli._main import cli
 from karat.reports._comment import _INTENDED
-from karat.reports._latex import _LETTER
+from karat.reports._latex import LETTER
 from karat.schema import DecisionDocument, from_plain
 from karat.schema._published import document_type
 
@@ -230,7 +230,7 @@ def check_csv(text: str, rows: int) -> None:
 
 def check_latex(text: str, rows: int) -> None:
     """There is no command but karat's, braces balance, and every row has its columns."""
-    table = text.replace(_LETTER, "").partition("\n")[2]
+    table = text.replace(LETTER, "").partition("\n")[2]
     commands = set(re.findall(r"\\([A-Za-z]+)", table))
     assert commands <= COMMANDS, f"commands {commands - COMMANDS}"
     bare = re.sub(r"\\[^A-Za-z]", "", table)
