@@ -104,7 +104,9 @@ def describe_documents() -> str:
     types = {name: document_type(name) for name in DOCUMENTS}
     lines += [f"| [{n}](#{n}) | `{t.__name__}` | {_cell(_summary(t))} |" for n, t in types.items()]
     for name, kind in types.items():
-        lines += [f"\n## {name}\n", f"`karat.schema.{kind.__name__}`: {_clean(inspect.getdoc(kind) or '')}\n"]
+        package = import_module(kind.__module__.partition("._")[0])
+        path = f"{package.__name__}.{kind.__name__}" if hasattr(package, kind.__name__) else kind.__name__
+        lines += [f"\n## {name}\n", f"`{path}`: {_clean(inspect.getdoc(kind) or '')}\n"]
         lines += _members(kind)
     return "\n".join([*lines, ""])
 

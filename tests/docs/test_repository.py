@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -48,12 +49,67 @@ def test_the_door_of_a_package_has_all_that_it_imports(name: str) -> None:
 
 
 def names_of_the_door(package: ModuleType) -> set[str]:
-    """Return the public names that the `__init__.py` of a package imports from karat, or defines."""
+    """Return the public names that the `__init__.py` of a package imports from karat, or defines; not its packages."""
     tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     names = {a.asname or a.name for node in imported if (node.module or "").startswith("karat") for a in node.names}
     names |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return {name for name in names if not name.startswith("_")} - {"open_lazily"}  # with which a door is made
+    inside = {inner.name for inner in pkgutil.iter_modules(package.__path__)}
+    return {name for name in names if not name.startswith("_")} - inside - {"open_lazily"}  # with which a door is made
+
+
+def names_in_docs() -> list[str]:
+    """Return what the pages name after karat and a dot, if that is a package or a public name of karat."""
+    pages = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs/decisions").iterdir()}
+    written = {
+        name for page in pages
+        for name in re.findall(r"(?<![\w./-])karat(?:\.[A-Za-z]\w*)+", page.read_text(encoding="utf-8"))
+    }  # fmt: skip
+    return sorted(name for name in written - {"karat.golden.name"} if name.split(".")[1] in dir(karat))
+
+
+_FRESH = """
+import sys
+import karat
+for name in sys.argv[1:]:
+    for path in [path for path in sys.modules if path.startswith("karat.")]:
+        parent, _, child = path.rpartition(".")
+        vars(sys.modules[parent]).pop(child, None)  # an import of it elsewhere has set it, as luck would have it
+    value = karat
+    try:
+        for part in name.split(".")[1:]:
+            value = getattr(value, part)
+    except AttributeError as error:
+        print(name, error)
+"""
+
+
+@pytest.mark.slow
+def test_what_the_docs_name_is_an_attribute_after_import_karat() -> None:
+    """`karat.gate.decide` works as the docs write it: packages are imported when they are first used."""
+    names = names_in_docs()
+    assert {"karat.score", "karat.gate.decide", "karat.stats.sequential", "karat.online.trials.read_transitions"} <= {
+        *names
+    }
+    asked = subprocess.run([sys.executable, "-c", _FRESH, *names], capture_output=True, text=True, check=True)
+    assert asked.stdout == ""
+
+
+def test_type_checkers_know_the_packages_that_the_docs_name() -> None:
+    """They see what `__init__.py` imports for them, and `dir()` shows every package."""
+    source = ROOT / "src"
+    packages = {".".join(file.parent.relative_to(source).parts) for file in source.rglob("__init__.py")} - {"karat"}
+    parts = [name.split(".") for name in names_in_docs()]
+    named = {".".join(part[:length]) for part in parts for length in (2, 3) if part[1] != "schema"} & packages
+    assert {name for name in named if name not in packages_for_types(name.rpartition(".")[0])} == set()
+    assert {name.split(".")[1] for name in packages} <= {*dir(karat)}
+
+
+def packages_for_types(package: str) -> set[str]:
+    """Return the inner packages that the `__init__.py` of a package imports from it."""
+    tree = ast.parse((ROOT / "src" / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == package]
+    return {f"{package}.{alias.name}" for node in imports for alias in node.names if alias.asname == alias.name}
 
 
 def test_modules_inside_packages_are_private() -> None:

@@ -41,7 +41,6 @@ def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
         ("golden", {"name": "tiny", "version": "2", "fingerprint": "sha256:cc"},
          "golden set (tiny 2 sha256:cc, was tiny 1 sha256:aa)"),
         ("golden", {}, "golden set (unknown, was tiny 1 sha256:aa)"),
-        ("settings", SETTINGS | {"k": 5}, "k (5, was 10)"),
         ("settings", SETTINGS | {"unit": "target"}, "unit ('target', was 'document')"),
         ("settings", SETTINGS | {"normaliser": "karat-2"}, "normaliser ('karat-2', was 'karat-1')"),
         ("settings", SETTINGS | {"paraphrases": True}, "paraphrases (True, was False)"),
@@ -59,6 +58,23 @@ def test_what_differs_is_listed(field: str, value: Any, message: str) -> None:
         f"run 'mine' and baseline 'mine' cannot be compared: they differ in {message}; evaluate both"
     )
     assert "they differ in" in refused(BASE, other)
+
+
+def test_another_k_names_its_setting() -> None:
+    """karat.toml decides how many hits karat asks for, so that is what to change."""
+    assert refused(run_of({"RR": [1.0, 0.5]}, settings=SETTINGS | {"k": 5}), run_of({"RR": [1.0, 0.5]})) == (
+        "run 'mine' and baseline 'mine' cannot be compared: they differ in k (5, was 10); "
+        "set k = 10 in [eval] of karat.toml and run 'karat eval' again"
+    )
+
+
+def test_a_longer_run_file_of_another_program_has_to_be_cut() -> None:
+    """No setting of karat decides how long the lists in a run file are."""
+    foreign = run_of({"RR": [1.0, 0.5]}, settings={**{k: v for k, v in SETTINGS.items() if k != "seed"}, "k": 20})
+    own = run_of({"RR": [1.0, 0.5]})
+    cut = "the length of its longest list counts: cut its lists to the first 10 hits of each query"
+    for run, baseline in ((foreign, own), (own, foreign)):
+        assert cut in refused(run, baseline)
 
 
 def test_all_that_differs_is_listed_at_once_and_in_order() -> None:

@@ -123,12 +123,11 @@ def ask(
     folder = None if output is None else Path(output).absolute()  # the system may change the current folder
     # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
-        subject = project.system(system, say=say, progress=progress, **options)
         try:
             asked_run = ask_project(
                 project,
                 settings,
-                system=subject,
+                make_system=lambda: project.system(system, say=say, progress=progress, **options),
                 folder=folder,
                 label=label,
                 resume=resume,

@@ -17,7 +17,7 @@ def choose_run(path: str, folder: str | None, *, configured: bool = False) -> Ch
 
     With ``configured`` it is the newest of the system that karat.toml configures.
     """
-    from karat.projects import saved_runs
+    from karat.projects import describe_attempt, saved_runs
 
     run = saved_runs.choose_run(path, golden=folder, configured=configured)
     for reason in run.passed_over[:_NAMED]:
@@ -28,6 +28,8 @@ def choose_run(path: str, folder: str | None, *, configured: bool = False) -> Ch
         say(saved_runs.describe_namesakes(path, run.path, run.namesakes))
     for note in run.future[:_NAMED]:
         say(f"{note}, which is in the future; it is ordered by the time of its file")
+    if run.failed is not None:
+        say(describe_attempt(run.failed))
     if run.newest:
         say(f"the newest complete run{' of the configured system' if configured else ''} is {run.path}")
     return run

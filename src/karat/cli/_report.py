@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._asking import admit_system
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._options import gate_options, run_project_option
@@ -123,15 +124,19 @@ def _print(text: str | Iterable[str], format: str) -> None:
 
 def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[DecisionDocument, Path]:
     """Decide on a run; return the document, and the folder of its reports."""
-    from karat.projects import gate_run, open_project, report_document
-    from karat.runs import read_any_run
+    from karat.projects import decide_run, report_document
 
     chosen = choose_run(run, options["folder"])
     tune([chosen.path])
-    project = open_project(chosen.project, **{name: options[name] for name in SCORING})
-    candidate = read_any_run(chosen.path, project.golden, say=say)
-    result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"])
-    folder = shorten_path(project.config.folder / "reports")
+    result = decide_run(
+        chosen,
+        policy=options["policy"],
+        baseline=options["baseline"],
+        scoring={name: options[name] for name in SCORING},
+        admit=admit_system,
+        say=say,
+    )
+    folder = shorten_path(result.project.config.folder / "reports")
     return report_document(result, created=day, file=chosen.path.name), folder
 
 

@@ -46,9 +46,10 @@ def require_comparable(
     judges = {name: text for name, text in others.items() if name not in apart_from}
     differences = list(_differences(candidate, baseline))
     if differences:
+        way = _match_depth(candidate, baseline) if len(differences) == 1 else ""
         raise InputError(
             f"{both} cannot be compared: they differ in {'; '.join(differences)}",
-            hint="evaluate both on the same golden set in the same way"
+            hint=(way or "evaluate both on the same golden set in the same way")
             + ("" if names else ", or record a new baseline"),
         )
     if judges:
@@ -70,6 +71,22 @@ def assume_depth(candidate: Evaluation, baseline: Evaluation) -> tuple[Evaluatio
     changed = replace(candidate, provenance=replace(candidate.provenance, settings=settings))
     note = f"the run has at most {ours:,} hits for a query, and the baseline was asked for {theirs:,}"
     return changed, f"{note}: it is taken as complete"
+
+
+def _match_depth(candidate: Evaluation, baseline: Evaluation) -> str:
+    """Return what to do about two evaluations that differ in k, or nothing if they do not."""
+    ours, theirs = candidate.provenance.settings, baseline.provenance.settings
+    now, then = ours.get("k"), theirs.get("k")
+    if now == then or not (isinstance(now, int) and isinstance(then, int)):
+        return ""
+    least = min(now, then)
+    foreign = [settings for settings in (ours, theirs) if "seed" not in settings]  # karat records how it asked
+    if any(settings["k"] > least for settings in foreign):
+        return (
+            "a file of another program does not say its k, so the length of its longest list counts: "
+            f"cut its lists to the first {least:,} hits of each query"
+        )
+    return f"set k = {then} in [eval] of karat.toml and run 'karat eval' again"
 
 
 def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:

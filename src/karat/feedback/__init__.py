@@ -28,6 +28,7 @@ from karat.feedback._told import find_told
 from karat.feedback._uses import UseCounter
 
 if TYPE_CHECKING:
+    from karat.feedback import trials as trials
     from karat.feedback._estimating import estimate_log, report_clicks
 
 __all__ = [

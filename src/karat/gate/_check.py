@@ -17,7 +17,7 @@ class Check:
     kind: str
     """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
     significant_drop, non_inferior), must_pass, or an operational rule (failed, unasked, removed, new,
-    moved, empty, texts, slow)."""
+    moved, empty, texts, slow), or attempt: a newer attempt to ask the system failed."""
     outcome: Outcome
     reason: str
     where: Segment | None = None

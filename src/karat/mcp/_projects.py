@@ -47,7 +47,7 @@ def check(place: Place, arguments: CheckArguments) -> DecisionDocument:
     asked_run = ask_project(
         project,
         project.settings(),
-        system=project.system(None, say=place.say, progress=place.progress),
+        make_system=lambda: project.system(None, say=place.say, progress=place.progress),
         label=arguments.label,
         resume=False,
         say=place.say,

@@ -34,6 +34,11 @@ from karat.online._stored import LogReader, read_log
 from karat.online._totals import Totals
 
 if TYPE_CHECKING:
+    from karat.online import flags as flags
+    from karat.online import interleaving as interleaving
+    from karat.online import openfeature as openfeature
+    from karat.online import shadow as shadow
+    from karat.online import trials as trials
     from karat.online._acknowledging import acknowledge_drops
     from karat.online._exchange import export_log, import_ubi
     from karat.online._export_folder import ExportFiles, find_files, is_export

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from karat.core import open_lazily
 
 if TYPE_CHECKING:
+    from karat.projects import baselines as baselines
+    from karat.projects._attempts import describe_attempt
     from karat.projects._check import (
         CHOICES,
         AskedRun,
@@ -62,6 +64,7 @@ __all__ = [
     "correct_by_labels",
     "decide_asked",
     "decide_run",
+    "describe_attempt",
     "describe_failure",
     "describe_finished",
     "evaluate",
@@ -114,6 +117,7 @@ _HOME = {
         "_check",
     ),
     "compare_runs": "_comparing",
+    "describe_attempt": "_attempts",
     "decide_run": "_deciding",
     "read_evaluations": "_evaluations",
     **dict.fromkeys(("describe_failure", "explain", "find_drops", "summarise"), "_failure"),

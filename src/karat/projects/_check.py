@@ -13,6 +13,7 @@ from karat.core import GateFailed, Run, UsageError, count_things, did_you_mean, 
 from karat.files import refuse_input
 from karat.gate import Baseline, Policy
 from karat.golden.lint import check_configured
+from karat.projects._attempts import record_attempt
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
@@ -129,7 +130,7 @@ def ask_project(
     project: Project,
     settings: Settings,
     *,
-    system: System | None = None,
+    make_system: Callable[[], System] | None = None,
     folder: str | Path | None = None,
     label: str = "",
     resume: bool = True,
@@ -140,24 +141,27 @@ def ask_project(
 
     The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run of the same code is
     continued, and ``say`` called with a note on that; without ``resume`` it begins anew. ``label`` names the run.
+    ``make_system`` returns another system than the project's. If it or a question fails, the folder records that: the
+    newest run is older, then, and decides nothing.
     """
     calls = collect_calls(project)
     origin = find_origin(project.config.folder, label=label)
-    subject = project.system() if system is None else system
-    runs = Path(folder or project.config.folder / "runs")
+    runs = Path(folder or project.config.folder / "runs").absolute()  # the system may change the current folder
     refuse_input(runs, folder=True)
-    path = run_path(runs, project.golden, subject, settings)
-    run = make_run(
-        project.golden,
-        subject,
-        settings,
-        output=path,
-        origin=origin,
-        resume=resume,
-        say=say,
-        progress=progress,
-        listener=None if calls is None else calls.append,
-    )
+    with record_attempt(runs):
+        subject = (make_system or project.system)()
+        path = run_path(runs, project.golden, subject, settings)
+        run = make_run(
+            project.golden,
+            subject,
+            settings,
+            output=path,
+            origin=origin,
+            resume=resume,
+            say=say,
+            progress=progress,
+            listener=None if calls is None else calls.append,
+        )
     return AskedRun(run=run, path=path, calls=calls)
 
 

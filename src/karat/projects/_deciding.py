@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Run
+from karat.projects._attempts import refuse_older
 from karat.projects._gating import GateResult, gate_run
 from karat.projects._project import Project, open_project
 from karat.projects.saved_runs import ChosenRun, describe_outdated
@@ -27,7 +28,8 @@ def decide_run(
 ) -> GateResult:
     """Return the decision on a run that was saved, by the policy and against the baseline of its project.
 
-    If the run was chosen because it is the newest, a warning is added where it is not of the system as it is now;
+    If the run was chosen because it is the newest, there is no decision after a newer attempt to ask the system failed,
+    and a warning is added where the run is not of the system as it is now;
     ``admit`` is called before with the project, so that the code of its own system can be looked at. ``say`` is called
     with notes on the run file. The other arguments are those of :func:`gate_run` and :func:`open_project`.
     """
@@ -36,6 +38,8 @@ def decide_run(
     result = gate_run(project, candidate, policy=policy, baseline=baseline, elsewhere=elsewhere, seed=seed)
     if not chosen.newest:
         return result
+    if chosen.failed is not None:
+        result = refuse_older(result, chosen.failed)
     if admit is not None:
         admit(project)
     return _note_outdated(result, candidate)

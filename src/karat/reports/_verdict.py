@@ -8,7 +8,7 @@ from karat.core import Measure, MeasureError
 from karat.reports._words import clean, describe_aim, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
-OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
+OPERATIONS = ("attempt", "failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, which come first."""
 CHANGED_QUESTIONS = ("unasked", "removed", "new", "moved")
 """Those that are about which questions are compared: they may fail a run whatever on_inconclusive is."""
@@ -101,8 +101,11 @@ def explain_outcome(document: DecisionDocument, failed: str = "") -> Iterator[st
     """
     outcome, checks = document.verdict.outcome, document.checks
     if outcome == "error":
-        reasons = [clean(check.reason, 400) for check in checks if check.outcome == "error"]
-        yield f"the run failed, and says nothing about quality: {'; '.join(reasons)}"
+        reasons = [clean(check.reason, 400) for check in checks if check.outcome == "error" and check.kind != "attempt"]
+        if any(check.kind == "attempt" for check in checks):
+            yield "a newer attempt failed, and this run is older"
+        if reasons:
+            yield f"the run failed, and says nothing about quality: {'; '.join(reasons)}"
         yield "fix the system or the service, and run it again"
     elif outcome == "fail":
         yield _count_failed(checks, failed)
@@ -199,7 +202,8 @@ def _find_depth(measure: str) -> int:
 
 def describe_operations(document: DecisionDocument) -> str:
     """Return the results of the operational rules in one line; empty if a document has none."""
-    return "; ".join(clean(check.reason, 300) for check in document.checks if check.kind in OPERATIONS)
+    checks = (check for check in document.checks if check.kind in OPERATIONS and check.kind != "attempt")
+    return "; ".join(clean(check.reason, 300) for check in checks)  # a failed attempt is no number of this run
 
 
 def _join(names: Iterable[str]) -> str:

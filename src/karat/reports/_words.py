@@ -157,6 +157,8 @@ def _describe_limit(check: CheckRow) -> str:
         if limit is None:
             return "must find something relevant"
         return f"must reach {limit:g}" if check.metric else "must return nothing"
+    if check.kind == "attempt":
+        return "must not fail"
     if check.kind in _TESTS:
         words = _TESTS[check.kind]
         return words if limit is None else f"{words} by more than {limit:.3g}"

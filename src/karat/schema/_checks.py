@@ -14,7 +14,7 @@ Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
     "must_pass", "min_gain_abs", "failed", "unasked", "removed", "new",
-    "moved", "empty", "texts", "slow",
+    "moved", "empty", "texts", "slow", "attempt",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 

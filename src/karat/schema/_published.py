@@ -26,6 +26,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "export": ("_export", "ExportReport"),
     "exported-experiment": ("_export", "ExportedExperiment"),
     "exported-run": ("_export", "ExportedRun"),
+    "failed-attempt": ("attempts", "FailedAttempt"),
     "flag-change": ("trials", "FlagChangeRow"),
     "flag-history": ("trials", "FlagHistory"),
     "flags": ("trials", "FlagList"),

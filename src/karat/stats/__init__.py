@@ -15,6 +15,9 @@ from karat.stats._quantiles import pick_evenly, quantiles
 from karat.stats._step_down import westfall_young
 
 if TYPE_CHECKING:
+    from karat.stats import clicks as clicks
+    from karat.stats import ranks as ranks
+    from karat.stats import sequential as sequential
     from karat.stats._agreement import cohen_kappa, krippendorff_alpha
     from karat.stats._bayes import Successes, probability_better
     from karat.stats._crossed import crossed_interval, crossed_variance

@@ -13,6 +13,8 @@ from karat.systems._protocol import Retriever, System, adapt
 from karat.systems._recording import read_stages, read_telemetry
 
 if TYPE_CHECKING:
+    from karat.systems import adapters as adapters
+    from karat.systems import index as index
     from karat.systems._chunk import Chunk
     from karat.systems._fuse import Fused, Fusion, describe_fusion, format_trec, fuse
     from karat.systems._inspector import RESULT, Inspection, Inspector

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from karat.projects._attempts import read_attempt
 from karat.projects._gating import find_project
 from karat.projects._project import Project, open_project
 from karat.projects.saved_runs._files import choose_newest, find_runs
 from karat.projects.saved_runs._names import find_namesakes
+from karat.schema.attempts import FailedAttempt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,8 @@ class ChosenRun:
     """Files that claim a date that is still to come, each with that date; they are dated by the time of their file."""
     namesakes: tuple[Path, ...] = ()
     """The files of older runs that have the same name."""
+    failed: FailedAttempt | None = None
+    """A newer attempt to ask the system that failed, if the file was chosen because it is the newest."""
     opened: Project | None = field(default=None, repr=False, compare=False)
     """The project, if it was read to choose the run."""
 
@@ -55,5 +59,6 @@ def choose_run(path: str | Path, *, golden: str | Path | None = None, configured
         newest=True,
         passed_over=passed_over,
         future=tuple(f"{other.path} is dated {other.future}" for other in files if other.future),
+        failed=read_attempt(file.path.parent, file.time),
         opened=opened,
     )
