@@ -304,8 +304,8 @@ def test_segments_by_a_field_of_the_metadata(run: Run, folder: Path) -> None:
         save(folder / f"{name}.jsonl", Described(find, kind="x"))
     row = next(line for line in run("a.jsonl", "b.jsonl", "--by", "len")[0].splitlines() if line.startswith("short"))
     assert row.split()[-1] == "6"
-    message = run("a.jsonl", "b.jsonl", "--by", "leng", code=2)[1]
-    assert "no query has a leng; their metadata has 'len'" in message
+    assert "no query has a leng; did you mean 'len'?" in run("a.jsonl", "b.jsonl", "--by", "leng", code=2)[1]
+    assert "no query has a zzz; their metadata has 'len'" in run("a.jsonl", "b.jsonl", "--by", "zzz", code=2)[1]
 
 
 def test_per_query(run: Run, folder: Path) -> None:

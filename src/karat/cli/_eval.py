@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,7 +55,9 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 )
 @scoring_options
 @click.option(
-    "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by this field."
+    "--by",
+    metavar="FIELD",
+    help="Also show means by category, type, intent, tier, block, or any field of the queries' metadata.",
 )
 @click.option("-o", "--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
@@ -71,7 +74,7 @@ def command(folder: str, **options: Any) -> None:
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
     from karat.cli._eval_text import evaluation_text
-    from karat.evaluation import deepest_cutoff, describe_returned, evaluation_report, score_run
+    from karat.evaluation import deepest_cutoff, describe_returned, evaluation_report, find_segments, score_run
     from karat.gate import describe_growth
     from karat.projects import correct_by_labels, is_unjudged, open_project, require_scorable, send_telemetry
     from karat.schema import to_json
@@ -82,6 +85,7 @@ def command(folder: str, **options: Any) -> None:
         _ask_unscored(project, folder, options)
         return
     caveats = require_scorable(project.golden, folder)
+    segments = find_segments(project.golden, options["by"]) if options["by"] else {}
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     is_old = bool(options["run_file"])
@@ -89,6 +93,8 @@ def command(folder: str, **options: Any) -> None:
     run, run_id = saved.run, saved.path.stem
     keep = {"bounds": options["bounds"], "cache": not options["no_cache"]}
     evaluation = score_run(project.golden, run, measures, **keep, **project.scoring)
+    if segments:
+        evaluation = replace(evaluation, segments={**evaluation.segments, **segments})
     sending = None if is_old else send_telemetry(project, evaluation, run_id, saved.calls)
     for note in describe_growth(evaluation, "run"):
         say(note)

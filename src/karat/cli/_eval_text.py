@@ -37,6 +37,8 @@ def evaluation_text(
     parts = [_summary(run), bounds_text(run.measures), _wordings(run), _latency(run)]
     if by and run.by is not UNSET and by in run.by:
         parts.append(_segments(run.by[by], by))
+    elif by:
+        parts.append(f"by {printable(by)}: the queries have only one value")
     if run.queries is not UNSET:
         measures = list(run.measures)
         rows = [["query", *measures]]

@@ -42,7 +42,7 @@ from karat.evaluation._scoring import (
     pass_rates,
     score_run,
 )
-from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
+from karat.evaluation._segments import FIELDS, find_segments, queries_by_segment, segment_queries, segments_by_query
 from karat.evaluation._texts import describe_altered, describe_returned, describe_unknown_texts
 from karat.evaluation._worst import NOT_JUDGED, UNANSWERED, UNKNOWN, fill_worst, find_worst
 
@@ -89,6 +89,7 @@ __all__ = [
     "find_ends",
     "find_floor",
     "find_other_judges",
+    "find_segments",
     "find_worst",
     "flatten",
     "list_tables",

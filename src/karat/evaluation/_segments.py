@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
-from karat.core import Document, GoldenSet, InputError, Target
+from karat.core import Document, GoldenSet, InputError, Target, did_you_mean, shorten
 from karat.text import Outline, canonical, outline, resolve, section_of_block
 
 FIELDS = ("category", "type", "intent", "tier", "block")
 _OWN = FIELDS[:3]
+_SHOWN = 10
+"""Fields that a message lists."""
 _BLOCK_TYPES = {"p": "prose", "c": "code", "t": "table", "f": "figure"}
 
 
@@ -28,6 +30,19 @@ def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[t
     for field in fields:
         queries = _queries_by_value(golden, field)
         segments |= {(field, value): queries[value] for value in sorted(queries)}
+    return segments
+
+
+def find_segments(golden: GoldenSet, field: str) -> dict[tuple[str, str], list[str]]:
+    """Return the queries of each value of a field, also one of their metadata. A field that none has is an error."""
+    segments = segment_queries(golden, [field])
+    if not segments:
+        names = dict.fromkeys(name for query in golden.queries for name in query.metadata)
+        known = ", ".join(map(shorten, islice(names, _SHOWN)))
+        hint = did_you_mean(field, [name for name in (*FIELDS, *names) if name != field]).removeprefix(", ") or (
+            f"their metadata has {known}" if known else "a field of your own belongs under metadata of the queries"
+        )
+        raise InputError(f"no query has a {field}", source=golden.name or "the golden set", hint=hint)
     return segments
 
 
@@ -88,8 +103,8 @@ def _queries_by_value(golden: GoldenSet, field: str) -> dict[str, list[str]]:
     """
     queries: dict[str, list[str]] = {}
     if field not in ("tier", "block"):
-        named = {q.id: value for q in golden.queries if (value := getattr(q, field))} if field in _OWN else {}
-        for query, value in (named or _read_metadata(golden, field)).items():
+        named = [(q.id, value) for q in golden.queries if (value := getattr(q, field))] if field in _OWN else []
+        for query, value in dict.fromkeys(named or _read_metadata(golden, field)):
             queries.setdefault(value, []).append(query)
         return queries
     values_of = _find_tiers(golden) if field == "tier" else _find_block_types(golden)
@@ -107,11 +122,13 @@ def _queries_by_value(golden: GoldenSet, field: str) -> dict[str, list[str]]:
     return queries
 
 
-def _read_metadata(golden: GoldenSet, field: str) -> dict[str, str]:
-    """Return the value of a field in the metadata of each query that has one."""
-    values = {query.id: query.metadata.get(field) for query in golden.queries}
-    plain = (str, int, float)
-    return {query: str(value) for query, value in values.items() if isinstance(value, plain) and value != ""}
+def _read_metadata(golden: GoldenSet, field: str) -> Iterator[tuple[str, str]]:
+    """Yield each query with its value of a field of the metadata, or with each value of a list there."""
+    for query in golden.queries:
+        value = query.metadata.get(field)
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(item, str | int | float) and item != "":
+                yield query.id, str(item)
 
 
 def _group_by_value(

@@ -21,20 +21,25 @@ def read_field(path: str | PathLike[str], field: str, format: str | None = None)
     """Read ``{query: value of a field}`` from a table of queries or judgments that has such a column.
 
     The table is JSONL, a JSON list, CSV, TSV or Parquet. In BEIR's ``queries.jsonl`` the query is called ``_id``, and
-    further fields are under ``metadata``.
+    further fields are under ``metadata``. A query without the field has "" there; if no query has it, that is an error.
     """
     values: dict[str, str] = {}
+    lacking: InputError | None = None
+    has_field = False
     for where, line, item in _rows(find(fspath(path), format)):
         record = _record(item, where, line)
         query = check_id(record[find_query_column(list(record), where, line)], where, line)
-        if field not in record:
+        has_field = has_field or field in record
+        if field not in record and lacking is None:
             hint = did_you_mean(field, record) or f"; there are {', '.join(map(shorten, record))}"
-            raise InputError(f"no field {shorten(field)}{hint}", source=where, line=line)
-        value = "" if record[field] is None else str(record[field])
+            lacking = InputError(f"no field {shorten(field)}{hint}", source=where, line=line)
+        value = "" if record.get(field) is None else str(record[field])
         if values.setdefault(query, value) != value:
             both = f"{shorten(values[query])} and {shorten(value)}"
             what = f"query {shorten(query)} has two values of {shorten(field)}: {both}"
             raise InputError(what, source=where, line=line, hint="keep one of them")
+    if lacking is not None and not has_field:
+        raise lacking
     return values
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
 
-from karat.core import GoldenSet, InputError, UsageError, shorten
-from karat.evaluation import segment_queries
+from karat.core import UsageError
+from karat.evaluation import find_segments
 from karat.gate import Correction, compare_document
 from karat.projects._evaluations import read_evaluations
 from karat.projects._project import Project
 from karat.schema import ComparisonDocument
-
-_SHOWN = 5
 
 
 def compare_runs(
@@ -44,9 +41,7 @@ def compare_runs(
         raise UsageError("segments, single queries and bounds are for two runs; compare two at a time")
     runs = read_evaluations(paths, measures, project=project, say=say)
     golden = runs.project.golden
-    segments = segment_queries(golden, [by]) if by else None
-    if segments is not None and not segments:
-        raise InputError(f"no query has a {by}", source=golden.name or "the golden set", hint=_list_fields(golden))
+    segments = find_segments(golden, by) if by else None
     return compare_document(
         runs.evaluations,
         golden,
@@ -59,9 +54,3 @@ def compare_runs(
         brief=brief,
         progress=progress,
     )
-
-
-def _list_fields(golden: GoldenSet) -> str:
-    """Return which fields queries have in their metadata, if any."""
-    names = dict.fromkeys(name for query in golden.queries for name in query.metadata)
-    return f"their metadata has {', '.join(map(shorten, islice(names, _SHOWN)))}" if names else ""
