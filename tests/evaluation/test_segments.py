@@ -76,7 +76,7 @@ def test_without_the_text_the_id_of_a_block_tells_its_type() -> None:
 
 
 def test_fields_of_the_metadata_are_segments_too() -> None:
-    """BEIR keeps further fields there, each value of a list counts, and a field of their own is looked up nowhere else."""
+    """BEIR keeps further fields there, and a list has several; a field of their own is looked up nowhere else."""
     rows = [("q1", "", {"len": "long", "category": "a"}), ("q2", "", {"len": 7}), ("q3", "", {"len": ["x"]})]
     queries = tuple(Query(id=id_, text="?", category=own, metadata=more) for id_, own, more in rows)
     golden = GoldenSet(queries=queries)
