@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
-from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores
+from karat.core import Floats, GoldenSet, Hit, Measure, MeasureError, Scores, TraceTable
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._lists import find_depth, is_complete, make_hits, score_ranked, stored_lists
 from karat.evaluation._returned import keep_order
@@ -16,6 +17,7 @@ from karat.schema import MeasureBounds
 
 _SETTLED = ("independent", "counted")
 """Measures that judging more documents does not change, or that say themselves how many are judged."""
+_PART = 10_000  # queries whose lists are looked at together
 
 
 def find_ends(
@@ -29,11 +31,27 @@ def find_ends(
     parts of documents are judged, or a baseline file has too few documents, the scores are the worst and the best
     that the measure can have.
     """
-    mine = _Lists(evaluation=candidate, golden=golden)
-    if baseline is None:
-        return _move(mine, None, best=False), None
-    theirs = _Lists(evaluation=baseline, golden=golden)
-    return _move(mine, theirs, best=False), _move(theirs, mine, best=True)
+    least = _Moving(evaluation=candidate, best=False)
+    most = None if baseline is None else _Moving(evaluation=baseline, best=True)
+    for queries in _split(candidate, baseline, golden):
+        mine = _Lists(evaluation=candidate, golden=golden, queries=queries)
+        theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden, queries=queries)
+        least.move(mine, theirs)
+        if most is not None and theirs is not None:
+            most.move(theirs, mine)
+    return least.finish(), None if most is None else most.finish()
+
+
+def _split(candidate: Evaluation, baseline: Evaluation | None, golden: GoldenSet) -> Iterator[frozenset[str]]:
+    """Yield the queries of both runs in parts: the lists of very many at once would take a gigabyte.
+
+    A grade that the set does not declare would be the highest in its own part only; then there is one part.
+    """
+    evaluations = (candidate,) if baseline is None else (candidate, baseline)
+    queries = list(dict.fromkeys(query for evaluation in evaluations for query in evaluation.scores.queries))
+    size = _PART if max(golden.used_grades, default=0) < len(golden.grades) else max(len(queries), 1)
+    for start in range(0, len(queries), size):
+        yield frozenset(queries[start : start + size])
 
 
 def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: GoldenSet, measure: str) -> int:
@@ -41,14 +59,15 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
 
     Lists that do not tell are not counted, and neither are queries without an answer, whose values no grade changes.
     """
-    mine = _Lists(evaluation=candidate, golden=golden)
-    theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden)
-    others = _tops(theirs, measure)
     count = 0
-    for query, own in mine.tops(measure).items():
-        other = others.get(query, ())  # a query that was not asked has none
-        if own != other and query not in golden.unanswerable:
-            count += len({*(own or ()), *(other or ())} - mine.judged(query))
+    for queries in _split(candidate, baseline, golden):
+        mine = _Lists(evaluation=candidate, golden=golden, queries=queries)
+        theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden, queries=queries)
+        others = _tops(theirs, measure)
+        for query, own in mine.tops(measure).items():
+            other = others.get(query, ())  # a query that was not asked has none
+            if own != other and query not in golden.unanswerable:
+                count += len({*(own or ()), *(other or ())} - mine.judged(query))
     return count
 
 
@@ -69,20 +88,27 @@ _Top = tuple[str, ...] | None
 
 @dataclass(frozen=True, kw_only=True)
 class _Lists:
-    """The lists that decided the scores of an evaluation."""
+    """The lists that decided the scores of an evaluation, or some of them."""
 
     evaluation: Evaluation
     golden: GoldenSet
+    queries: frozenset[str] | None = None
+    """The queries of these lists; None for all."""
+
+    @cached_property
+    def asked(self) -> Sequence[str]:
+        queries = self.evaluation.queries
+        return queries if self.queries is None else [query for query in queries if query in self.queries]
 
     @cached_property
     def documents(self) -> Mapping[str, Sequence[str]]:
-        return stored_lists(self.evaluation, self.evaluation.queries)
+        return stored_lists(self.evaluation, self.asked)
 
     def tops(self, measure: str) -> Mapping[str, _Top]:
         """Return what a measure looks at, by query. Measures of the same depth share it."""
         depth = find_depth(measure)
         if depth not in self._tops:
-            self._tops[depth] = {query: self._top(query, depth) for query in self.evaluation.queries}
+            self._tops[depth] = {query: self._top(query, depth) for query in self.asked}
         return self._tops[depth]
 
     def all_tell(self, measure: str) -> bool:
@@ -120,7 +146,13 @@ class _Lists:
     @cached_property
     def _hits(self) -> Mapping[str, Sequence[Hit]]:
         """The hits of the run, if the evaluation has it: making them anew from the lists takes longer."""
-        traces = (trace for trace in self.evaluation.traces if trace.query in self.documents)
+        traces: Any = self.evaluation.traces
+        if not isinstance(traces, TraceTable):
+            traces = (trace for trace in traces if trace.query in self.documents)
+        elif len(self.documents) == len(traces.by_query) == len(traces):
+            traces = traces.by_query  # needs no object for any of them
+        else:
+            traces = traces.take(self.documents.keys())
         return keep_order(traces) or make_hits(self.documents)
 
     def _unit(self, document: str) -> str:
@@ -131,29 +163,53 @@ def _tops(lists: _Lists | None, measure: str) -> Mapping[str, _Top]:
     return {} if lists is None else lists.tops(measure)
 
 
-def _move(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Evaluation:
-    """Return an evaluation with the best or the worst scores that it could have beside another."""
-    evaluation = mine.evaluation
-    moved = evaluation.scores.values.copy()
-    for name, changes in _find_changes(mine, theirs, best=best):
-        column = evaluation.scores.columns[name]
-        lost = [row for row, value in changes.items() if math.isnan(value) and not evaluation.scores.codes[row, column]]
-        moved[list(changes), column] = list(changes.values())
-        if lost:  # a mean over the other queries could be better than the truth
-            moved[:, column] = math.nan
-    scores = evaluation.scores.with_values(moved)
-    means = {name: _find_extreme(name, best=best) for name in evaluation.means if not _is_settled(name)}
-    return replace(
-        evaluation,
-        scores=scores,
-        repeats=(),
-        wordings=(),
-        variants={},
-        means={**evaluation.means, **(scores.mean() if evaluation.has_queries else means)},
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Moving:
+    """An evaluation whose scores become the best or the worst that they could be beside another."""
+
+    evaluation: Evaluation
+    best: bool
+    _lost: set[int] = field(default_factory=set)
+    """The columns in which a value has no end: a mean over the other queries could be better than the truth."""
+
+    @cached_property
+    def values(self) -> Floats:
+        """The scores, those of the lists that were looked at moved."""
+        return self.evaluation.scores.values.copy()
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {query: row for row, query in enumerate(self.evaluation.scores.queries)}
+
+    def move(self, mine: _Lists, theirs: _Lists | None) -> None:
+        """Move the scores of some lists, beside those of the other evaluation."""
+        codes = self.evaluation.scores.codes
+        rows = {query: self._rows[query] for query in mine.queries or self._rows if query in self._rows}
+        for name, changes in _find_changes(mine, theirs, rows, best=self.best):
+            column = self.evaluation.scores.columns[name]
+            self.values[list(changes), column] = list(changes.values())
+            if any(math.isnan(value) and not codes[row, column] for row, value in changes.items()):
+                self._lost.add(column)
+
+    def finish(self) -> Evaluation:
+        """Return the evaluation with the scores that were moved."""
+        evaluation = self.evaluation
+        self.values[:, list(self._lost)] = math.nan
+        scores = evaluation.scores.with_values(self.values)
+        means = {name: _find_extreme(name, best=self.best) for name in evaluation.means if not _is_settled(name)}
+        return replace(
+            evaluation,
+            scores=scores,
+            repeats=(),
+            wordings=(),
+            variants={},
+            means={**evaluation.means, **(scores.mean() if evaluation.has_queries else means)},
+        )
 
 
-def _find_changes(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Iterator[tuple[str, dict[int, float]]]:
+def _find_changes(
+    mine: _Lists, theirs: _Lists | None, rows: Mapping[str, int], *, best: bool
+) -> Iterator[tuple[str, dict[int, float]]]:
     """Yield each measure with the values that could be others, by row of the table."""
     evaluation = mine.evaluation
     names = [name for name in evaluation.scores.measures if not _is_settled(name)]
@@ -166,7 +222,7 @@ def _find_changes(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Iterato
     for name in names:
         extreme, tops, theirs_tops = _find_extreme(name, best=best), mine.tops(name), _tops(theirs, name)
         changes = {}
-        for row, query in enumerate(evaluation.scores.queries):
+        for query, row in rows.items():
             own, other = tops.get(query, ()), theirs_tops.get(query, ())
             if query in evaluation.failures or (own == other and own is not None):
                 continue

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import chain, islice, pairwise
-from operator import attrgetter
+from operator import attrgetter, ge
 from sys import maxsize
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, InputError, Span, Target, Unit, UsageError, shorten
+from karat.core import GoldenSet, Hit, HitList, InputError, Span, Target, Unit, UsageError, shorten
 from karat.measures._alignment import Alignment, Bools, Chunks, Ints
 from karat.measures._overlap import Overlap
 from karat.measures._whole import AlignedRows, align_whole
@@ -115,16 +115,15 @@ class Collapse:
 
         ``others`` has the documents of each query, the best first. Units are documents.
         """
-        counts = []
+        unit_of: Callable[[str], Hashable] = self._document if self.golden.class_of else str
+        judged, counts = self.golden.grades_by_query, []
         for query in sorted(self._queries):
-            known = {self._document(target.document) for target in self.golden.grades_by_query.get(query, {})}
-            own = _ranked(query, hits.get(query, ()), "hits")
-            known.update(self._first_documents((hit.document for hit in own), k))
-            counts.append(sum(unit not in known for unit in self._first_documents(others.get(query, ()), k)))
+            theirs = _first_units(map(unit_of, others.get(query, ())), k)
+            known = {unit_of(target.document) for target, _ in judged.pairs(query)} if theirs else set()
+            if not known.issuperset(theirs):  # of most queries it is
+                known.update(_first_units(map(unit_of, _rank_documents(query, hits.get(query, ()))), k))
+            counts.append(len(set(theirs) - known))
         return np.array(counts, np.int64)
-
-    def _first_documents(self, documents: Iterable[str], k: int | None) -> list[Hashable]:
-        return list(dict.fromkeys(map(self._document, documents)))[:k]
 
     def _align_whole(self, queries: list[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
         """Return the alignment of all queries if whole documents are judged and returned, or None."""
@@ -266,6 +265,17 @@ class Collapse:
 def _mark(queries: Sequence[str], members: Collection[str]) -> Bools | None:
     """Return which of the queries are members; None if there are no members."""
     return np.array([query in members for query in queries], np.bool_) if members else None
+
+
+def _first_units(units: Iterable[Hashable], k: int | None) -> list[Hashable]:
+    return list(dict.fromkeys(units))[:k]
+
+
+def _rank_documents(query: str, hits: Sequence[Any]) -> list[str]:
+    """Return the documents of hits ordered by score, without an object for each hit where columns have them."""
+    if isinstance(hits, HitList) and all(map(ge, (scores := hits.scores), scores[1:])):
+        return hits.documents
+    return [hit.document for hit in _ranked(query, hits, "hits")]
 
 
 def _ranked(query: str, values: Sequence[Any], source: str) -> list[Hit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypedDict, Unpack, get_args
 
 from karat.core import GoldenSet, Measure, Scores, Trace, Undefined, Unit, UsageError, shorten
@@ -92,7 +92,7 @@ def score_hits(
     if traces is not None:
         evidence = Evidence(golden=golden, traces=traces, variants=variants or {}, embed=embed)
         alignment = replace(alignment, evidence=evidence)
-    count = None if others is None else partial(collapse.count_others, hits, others)
+    count = None if others is None else cache(partial(collapse.count_others, hits, others))
     bounding = Bounding(highest=len(golden.grades) - 1, others=count) if chosen.bounds else None
     using_options = replace(chosen, conventions=using)
     return score_alignment(alignment, wanted, name=name, options=using_options, bounding=bounding)
