@@ -189,6 +189,7 @@ def print_paint(own: dict[str, Any]) -> None:
         print(f"{own['page']:<24} first paint was not measured: {own['why']}", flush=True)
     else:
         size = f"{own['bytes'] / 1000:.0f} KB with styles and scripts"
+        size += f"; content, which was computed, after {own['content']:.0f} ms" if "content" in own else ""
         print(f"{own['page']:<24} first paint {own['milliseconds']:>6.0f} ms, {size}", flush=True)
 
 

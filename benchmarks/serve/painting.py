@@ -1,7 +1,8 @@
 """Opens some pages in Chromium, each for the first time, and prints when something is seen and how much was loaded.
 
-``painting.py ADDRESS RUNS QUERIES`` prints a line of JSON for each page: the milliseconds to the first paint, and the
-bytes of the page with its styles and scripts; or why that was not measured. Without a browser it prints nothing, and
+``painting.py ADDRESS RUNS QUERIES`` prints a line of JSON for each page: the milliseconds to the first paint, those to
+the content where that is computed first, and the bytes of the page with its styles and scripts; or why that was not
+measured. One comparison is of two runs that nobody compared before. Without a browser it prints nothing, and
 says why.
 """
 
@@ -39,7 +40,11 @@ def list_painted(address: str, runs: int, queries: int) -> Iterator[dict[str, An
         sys.exit(f"there is no browser: none of {', '.join(NAMES)}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        for page, place in list_pages(runs, queries, random.Random(1)).items():
+        pages = {
+            **list_pages(runs, queries, random.Random(1)),
+            "comparison, new": f"/compare?a=run-001&b=run-{runs - 2:03}",
+        }
+        for page, place in pages.items():
             if "as JSON" in page or "as CSV" in page:
                 continue
             context = browser.new_context()  # with an empty cache
@@ -58,7 +63,11 @@ def measure(opened: Any, address: str) -> dict[str, float]:
     opened.goto(address)
     for _ in range(PATIENCE // 10):  # wait_for_function needs eval, which the pages forbid
         if (seen := opened.evaluate(SEEN)) is not None:
-            return {"milliseconds": seen, "bytes": opened.evaluate(LOADED)}
+            measured = {"milliseconds": seen, "bytes": opened.evaluate(LOADED)}
+            if opened.locator("[data-wait]").count():  # a page that says what is being computed
+                opened.locator("[data-wait]").wait_for(state="detached")
+                measured |= {"content": opened.evaluate("performance.now()"), "bytes": opened.evaluate(LOADED)}
+            return measured
         opened.wait_for_timeout(10)
     raise TimeoutError(f"nothing was seen within {PATIENCE // 1000} s")
 

@@ -99,6 +99,24 @@ def test_a_judgment_less_never_improves_the_worst_difference(
     assert difference(now, then, measure) <= before + 1e-12
 
 
+def test_the_ends_are_the_same_a_part_of_the_queries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a run lacks a query, and where a grade that the set does not declare is the highest."""
+    grades = {("q1", "a"): 1, ("q2", "b"): 1, ("q2", "c"): 0, ("q3", "c"): 1}
+    lists = {"q1": "abd", "q2": "dbc", "q3": "efc"}
+    others = {"q1": "dab", "q2": "dbc", "q3": "cfe"}
+    for golden in (make_set(grades), make_set({**grades, ("q3", "c"): 9})):
+        run, baseline = evaluate(golden, lists, "nDCG@2"), evaluate(golden, others, "nDCG@2")
+        whole, count = find_ends(run, baseline, golden), count_unjudged(run, baseline, golden, "nDCG@2")
+        with monkeypatch.context() as context:
+            context.setattr("karat.evaluation._ends._PART", 1)
+            for end, part in zip(whole, find_ends(run, baseline, golden), strict=True):
+                assert end is not None
+                assert part is not None
+                assert part.scores.values.tolist() == end.scores.values.tolist()
+                assert part.means == end.means
+            assert count_unjudged(run, baseline, golden, "nDCG@2") == count == 4
+
+
 def test_the_same_list_keeps_its_scores() -> None:
     """Whatever a and b are worth, both runs gain the same."""
     golden, lists = make_set({}), {"q1": "abc", "q2": "abc"}

@@ -47,6 +47,19 @@ def test_runs_are_those_of_the_list_and_decisions_those_of_the_gate(indexed: Pat
             assert [entry.interval for entry in kept.measures] == [entry.interval for entry in whole.measures]
 
 
+def test_an_update_lets_others_go_first(tmp_path: Path) -> None:
+    """When something else is waited for, it stops after a run, says so, and goes on where it was."""
+    folder = make_served_project(tmp_path)
+    indexer, said = Indexer(folder), list[str]()
+    assert indexer.update(said.append, lambda: True) is False
+    assert said.count("runs") == 1
+    assert indexer.update(said.append, lambda: True) is False
+    assert indexer.update(said.append) is True
+    assert said.count("runs") == 3
+    with open_index(folder) as index:
+        assert not index.find_state().waiting
+
+
 def test_columns_have_every_query_and_its_trace(indexed: Path) -> None:
     """Scores, marks and traces of single queries are those of the run: by hand, and by reading it whole."""
     run_file = read_any_run(indexed / "runs" / "new.jsonl", make_set())

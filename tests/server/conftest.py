@@ -17,7 +17,7 @@ from server.served import make_client, make_indexed_project
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with an index, and the comparison of its two runs."""
     folder = make_indexed_project(tmp_path_factory.mktemp("indexed"))
-    Indexer(folder).compare("old", "new")
+    Indexer(folder).compare("old", "new", bounds=True)
     return folder
 
 

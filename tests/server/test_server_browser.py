@@ -101,7 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     indexer = Indexer(folder)
     indexer.update()
     keep_traffic(indexer, "", "")
-    indexer.compare("first", "second")
+    indexer.compare("first", "second", bounds=True)
     return folder
 
 
@@ -156,6 +156,18 @@ def _read(address: str, path: str) -> Any:
 def _find_session(address: str) -> str:
     line = _read(address, "/live.json")["traffic"]["sessions"][-1]
     return link_session(line["key"], line["at"])
+
+
+@pytest.mark.slow(5)
+def test_what_is_computed_appears_by_itself(browser: Browser, address: str) -> None:
+    """A comparison that nobody asked for before: the page is seen at once, and its content and bounds come later."""
+    said: list[str] = []
+    page = _open(browser, address, "/compare?a=second&b=first", said)
+    page.get_by_role("heading", name="What moved").wait_for()
+    page.get_by_text("being computed").first.wait_for(state="detached")
+    assert "A and B" not in page.title()
+    assert page.locator("td", has_text="not judged").count() > 0
+    assert not said
 
 
 @pytest.mark.slow(40)

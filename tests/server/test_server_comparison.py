@@ -13,11 +13,12 @@ from cli.gate_project import make_project, make_run, make_set
 from karat.core import Hit, Place, Provenance, Stage, Trace
 from karat.golden import identify
 from karat.index import Indexer, open_index
-from karat.pages import ComparisonRequest, NotReady, show_comparison
+from karat.pages import ComparisonRequest, NotReady, name_missing_bounds, show_comparison
 from karat.pages._moving import name_movers
 from karat.projects import compare_runs
 from karat.runs import RunWriter
 from karat.schema import to_plain
+from karat.server._watching import Watcher
 from server.served import NEW, OLD, make_client, make_indexed_project
 
 PAIR = "a=old&b=new"
@@ -53,12 +54,43 @@ def test_a_comparison_that_was_not_made_is_asked_for(tmp_path: Path) -> None:
     indexer = Indexer(folder)
     indexer.compare("old", "new")
     with open_index(folder) as index:
-        assert show_comparison(index, request).worse
+        first = show_comparison(index, request)
+    assert first.worse
+    assert name_missing_bounds(first) == ("bounds", "old", "new")  # which come later: they take longer
+    indexer.compare("old", "new", bounds=True)
+    with open_index(folder) as index:
+        whole = show_comparison(index, request)
+    assert name_missing_bounds(whole) is None
+    assert [row.difference for row in whole.comparison.pairs[0].measures] == [
+        row.difference for row in first.comparison.pairs[0].measures
+    ]
     path = folder / "runs" / "new.jsonl"
     path.write_text(path.read_text().replace('"score":3', '"score":4'))
     indexer.update()
     with open_index(folder) as index, pytest.raises(NotReady):
         show_comparison(index, request)
+
+
+def test_a_browser_sees_something_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser gets a page that says what is computed, a program waits, and a header says how long, within limits."""
+    waited: list[float] = []
+
+    async def work(_: Watcher, job: tuple[str, ...], patience: float) -> str | None:
+        assert job == ("compare", "old", "new")
+        waited.append(patience)
+        return None
+
+    monkeypatch.setattr(Watcher, "work", work)
+    client = make_client(make_indexed_project(tmp_path))
+    browser = {"accept": "text/html"}
+    page = client.get(f"/compare?{PAIR}", headers=browser)
+    assert page.status_code == 202
+    assert "data-wait" in page.text
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page.text
+    for headers in ({}, {"prefer": "wait=20"}, {"prefer": "respond-async, wait=900"}, {"prefer": "wait=x"}):
+        assert client.get(f"/compare?{PAIR}", headers={**browser, **headers}).status_code == 202
+    assert client.get(f"/compare.json?{PAIR}").json()["status"] == 202
+    assert waited == [0.25, 0.25, 20, 25, 0.25, 3]
 
 
 def test_two_rankings_stand_side_by_side(client: TestClient) -> None:

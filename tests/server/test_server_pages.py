@@ -220,7 +220,7 @@ MORE = (
 def test_every_link_leads_somewhere(tmp_path: Path) -> None:
     """Of every page, of pages with filters, and of the pages that these lead to: exports and pictures, too."""
     indexer, client = Indexer(make_indexed_project(tmp_path)), make_client(tmp_path)
-    indexer.compare("old", "new")
+    indexer.compare("old", "new", bounds=True)
     for span in ("day", "week", "month", "all"):
         keep_traffic(indexer, "", span)
     starts = [ADDRESSES[page.name] + ASKED.get(page.name, "") for page in PAGES if page.name != "session"]

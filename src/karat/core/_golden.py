@@ -165,6 +165,16 @@ class GoldenSet:
             return frozenset(self._table.grade.tolist())
         return frozenset(judgment.grade for judgment in self.judgments)
 
+    def list_grades(self) -> Iterator[tuple[str, Target, int]]:
+        """Yield query, target and grade of each judgment, without an object for each."""
+        if self._table is None:
+            yield from ((judgment.query, judgment.target, judgment.grade) for judgment in self.judgments)
+            return
+        queries, targets = self._table.queries, self._table.targets
+        columns = (self._table.query, self._table.target, self._table.grade)
+        for query, target, grade in zip(*(column.tolist() for column in columns), strict=True):
+            yield queries[query], targets[target], grade
+
     def restrict(self, queries: Set[str]) -> GoldenSet:
         """Return the set with only some of its queries, and their judgments."""
         held: Any = None if self._table is None else self._table.select(queries)

@@ -112,10 +112,10 @@ def _write_categories(connection: sqlite3.Connection, categories: Sequence[str])
 def list_relevant(golden: GoldenSet) -> dict[str, tuple[str, ...]]:
     """Return the first relevant documents of each query, in the order of :meth:`IndexedQuery.list_relevant`."""
     best: dict[str, dict[str, int]] = defaultdict(dict)
-    for judgment in golden.judgments:
-        if judgment.grade >= golden.relevant:
-            grades, document = best[judgment.query], judgment.target.document
-            grades[document] = max(judgment.grade, grades.get(document, judgment.grade))
+    for query, target, grade in golden.list_grades():
+        if grade >= golden.relevant:
+            grades = best[query]
+            grades[target.document] = max(grade, grades.get(target.document, grade))
     return {
         query: tuple(sorted(grades, key=lambda id_: (-grades[id_], id_))[:RANKED]) for query, grades in best.items()
     }

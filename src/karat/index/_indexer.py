@@ -24,7 +24,7 @@ from karat.index._reading import MARKS, comparison_key, pack
 from karat.index._run import Held, ReadRun, read_run
 from karat.index._signature import Signature, sign_project
 from karat.projects import Project, baseline_path, compare_runs, find_baseline, open_project, project_policy
-from karat.projects.saved_runs import RunFile, find_runs
+from karat.projects.saved_runs import RunFile, list_run_files
 from karat.schema import ComparisonDocument
 
 _NAMED = 100  # queries that moved, of each kind
@@ -52,10 +52,11 @@ class Indexer:
         self._path = find_index(self.folder)
         self._opened: _Opened | None = None
 
-    def update(self, tell: Tell = lambda _: None) -> None:
+    def update(self, tell: Tell = lambda _: None, is_called: Callable[[], bool] = lambda: False) -> bool:
         """Bring the index up to date, the newest run first; ``tell`` gets what changed: golden, runs or problem.
 
-        What is wrong with the project is a problem that the index names, and not an error.
+        What is wrong with the project is a problem that the index names, and not an error. Return False if some runs
+        are left, because ``is_called``, which is asked after each run, says that something else is waited for.
         """
         with self._open() as connection:
             signature = sign_project(self.folder, self._find_golden(connection))
@@ -63,22 +64,28 @@ class Indexer:
                 opened = self._open_project(connection, signature)
             except KaratError as error:
                 self._note_problem(connection, signature, name_paths(str(error), self.folder), tell)
-                return
-            for file in self._list_stale(connection, opened, signature):
+                return True
+            stale = self._list_stale(connection, opened, signature)
+            for number, file in enumerate(stale, 1):
                 self._write_run(connection, opened, file, signature.runs.get(file.path.name, ""))
                 tell("runs")
+                if number < len(stale) and is_called():
+                    return False
+        return True
 
-    def compare(self, first: str, second: str) -> None:
-        """Compare two runs by their ids, and keep the document; the first is the baseline of the second."""
+    def compare(self, first: str, second: str, *, bounds: bool = False) -> None:
+        """Compare two runs by their ids, and keep the document; the first is the baseline of the second.
+
+        ``bounds`` adds how far unjudged documents could move the differences, which takes several times as long.
+        """
         with self._open() as connection:
             rows = dict(connection.execute("select id, file from run where id in (?, ?)", (first, second)).fetchall())
             if gone := [id_ for id_ in (first, second) if id_ not in rows]:
                 raise InputError(f"there is no run {gone[0]!r}")
             files = [self.folder / "runs" / rows[id_] for id_ in (first, second)]
-            opened = self._opened or self._open_project(
-                connection, sign_project(self.folder, self._find_golden(connection))
-            )
-            document = _trim(compare_runs(files, opened.held.measures, project=opened.held.project, bounds=True))
+            measures = msgspec.json.decode(read_meta(connection)["measures"], type=tuple[str, ...])
+            project = self._take_project(connection)
+            document = _trim(compare_runs(files, measures, project=project, bounds=bounds))
             key = comparison_key(connection, first, second)
             connection.execute("insert or replace into kept values ('comparison', ?, ?)", (key, pack(document)))
 
@@ -92,13 +99,19 @@ class Indexer:
             connection.execute("commit")
 
     def open_project(self) -> Project | None:
-        """Return the project as it was read last, or now; None if it cannot be read."""
+        """Return the project as it is now; None if it cannot be read."""
         with self._open() as connection:
-            signature = sign_project(self.folder, self._find_golden(connection))
             try:
-                return self._open_project(connection, signature).held.project
+                return self._take_project(connection)
             except KaratError:  # update() writes down why
                 return None
+
+    def _take_project(self, connection: sqlite3.Connection) -> Project:
+        """Return the project without its baseline, which would take as much memory as the rest of it."""
+        signature = sign_project(self.folder, self._find_golden(connection))
+        if self._opened is not None and self._opened.signature == signature.project:
+            return self._opened.held.project
+        return open_project(self.folder)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -163,16 +176,14 @@ class Indexer:
         write_meta(connection, problem=opened.problem, signature=current.project, golden_path=elsewhere)
         return opened
 
-    def _list_stale(self, connection: sqlite3.Connection, opened: _Opened, signature: Signature) -> Iterator[RunFile]:
-        """Yield the run files that the index does not have as they are, the newest first, and forget those removed."""
+    def _list_stale(self, connection: sqlite3.Connection, opened: _Opened, signature: Signature) -> list[RunFile]:
+        """Return the run files that the index does not have as they are, the newest first, and forget those removed."""
         rows = connection.execute("select file, stamp, basis from run").fetchall()
         known = {file: (stamp, basis) for file, stamp, basis in rows}
         gone = [(file,) for file in known if file not in signature.runs]
         connection.executemany("delete from run where file = ?", gone)
         stale = {name for name, stamp in signature.runs.items() if known.get(name) != (stamp, opened.basis)}
-        if stale:
-            _, files = find_runs([self.folder])
-            yield from (file for file in files if file.path.name in stale)
+        return [file for file in list_run_files(self.folder) if file.path.name in stale] if stale else []
 
     def _write_run(self, connection: sqlite3.Connection, opened: _Opened, file: RunFile, stamp: str) -> None:
         read = read_run(opened.held, file)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import UNSET, structs
 
-from karat.core import KaratError, Run, Trace, list_documents
+from karat.core import Hit, KaratError, Run, Trace, TraceTable, list_documents
 from karat.evaluation import Evaluation
 from karat.files import name_paths, open_file
 from karat.gate import Baseline, Policy
@@ -198,12 +199,12 @@ def _make_columns(
         sources, targets = np.array(rows, np.int64).T
         values[:-1, targets], codes[:, targets] = scores.values[sources].T, scores.codes[sources].T
     first: dict[int, int] = {}
-    for number, trace in enumerate(run.traces):
-        position = positions.get(trace.query)
-        if position is not None and position not in first and not trace.paraphrase and not trace.repeat:
+    for number, (query, time, hits) in enumerate(_list_first(run.traces)):
+        position = positions.get(query)
+        if position is not None and position not in first:
             first[position] = number
-            values[-1, position] = trace.timings.get("total", math.nan)
-            _rank(ranks[:, position], held.relevant.get(trace.query, ()), trace)
+            values[-1, position] = time
+            _rank(ranks[:, position], held.relevant.get(query, ()), hits)
     places = list(first)
     marks[places] |= np.uint8(Mark.ASKED)
     starts = _find_lines(path, len(run.traces))
@@ -219,9 +220,21 @@ def _make_columns(
     return Columns(values=values, codes=codes, marks=marks, offsets=offsets, ranks=ranks), lines
 
 
-def _rank(ranks: np.ndarray[Any, Any], relevant: Sequence[str], trace: Trace) -> None:
+def _list_first(traces: Sequence[Trace]) -> Iterator[tuple[str, float, Sequence[Hit]]]:
+    """Yield query, milliseconds and hits of each trace; "" for the query of another wording or a repeat."""
+    if isinstance(traces, TraceTable):  # which has neither, and an object for each trace takes memory
+        times = traces.timings.get("total")
+        milliseconds = repeat(math.nan) if times is None else times.tolist()
+        yield from zip(traces.queries, milliseconds, traces.hits.lists, strict=False)
+        return
+    for trace in traces:
+        query = "" if trace.paraphrase or trace.repeat else trace.query
+        yield query, trace.timings.get("total", math.nan), trace.listed
+
+
+def _rank(ranks: np.ndarray[Any, Any], relevant: Sequence[str], hits: Sequence[Hit]) -> None:
     """Write the first rank of each relevant document of a query; 0 stays where it was not returned."""
-    documents = list_documents(trace.listed)
+    documents = list_documents(hits)
     for row, id_ in enumerate(relevant):
         if id_ in documents:
             ranks[row] = min(documents.index(id_) + 1, _LOWEST)

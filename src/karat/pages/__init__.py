@@ -8,7 +8,13 @@ from karat.pages._addresses import (
     link_rankings,
     link_run,
 )
-from karat.pages._comparison import ComparisonRequest, RankingsRequest, show_comparison, show_rankings
+from karat.pages._comparison import (
+    ComparisonRequest,
+    RankingsRequest,
+    name_missing_bounds,
+    show_comparison,
+    show_rankings,
+)
 from karat.pages._errors import NotNow, NotReady, NotThere
 from karat.pages._experiments import (
     ExperimentsRequest,
@@ -171,6 +177,7 @@ __all__ = [
     "link_trial",
     "link_work",
     "make_settling",
+    "name_missing_bounds",
     "name_traffic",
     "order_values",
     "save_answer",

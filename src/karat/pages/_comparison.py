@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 from numpy.typing import NDArray
 
 from karat.core import Trace, UsageError
@@ -87,6 +87,12 @@ def show_comparison(index: Index, request: ComparisonRequest) -> ComparisonPage:
         unknown=int((~has_both).sum()),
         more=more,
     )
+
+
+def name_missing_bounds(page: ComparisonPage) -> tuple[str, ...] | None:
+    """Return the job that adds to a comparison how far unjudged documents could move it; None if it has that."""
+    is_whole = all(row.bounds is not UNSET for pair in page.comparison.pairs for row in pair.measures)
+    return None if is_whole else ("bounds", page.first.id, page.second.id)
 
 
 def show_rankings(index: Index, request: RankingsRequest) -> RankingsPage:

@@ -263,17 +263,24 @@ def _left(
     )
 
 
-def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passage]:
+def find_passages(golden: GoldenSet, traces: Sequence[Trace]) -> dict[str, Passage]:
     """Return title and beginning of everything that was found, by the id of the hit."""
     passages: dict[str, Passage] = {}
     texts: dict[str, bytes] = {}  # of documents of which parts were found, encoded once
-    for hits in _list_distinct([trace.listed for trace in traces if not trace.paraphrase and not trace.repeat]):
+    for hits in _list_distinct(_list_first_hits(traces)):
         if isinstance(hits, HitList) and passages.keys() >= set(hits.ids):
             continue  # as of most queries, if there are very many
         for hit in hits:
             if hit.id not in passages:
                 passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit, texts))
     return passages
+
+
+def _list_first_hits(traces: Sequence[Trace]) -> Sequence[Sequence[Hit]]:
+    """Return the hits of each query in its original wording and first repeat."""
+    if isinstance(traces, TraceTable):  # which has no others
+        return traces.hits.lists
+    return [trace.listed for trace in traces if not trace.paraphrase and not trace.repeat]
 
 
 def _list_distinct(lists: Sequence[Sequence[Hit]]) -> Sequence[Sequence[Hit]]:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from msgspec import UNSET, structs
 
-from karat.core import GoldenSet, Trace
+from karat.core import Floats, GoldenSet, Trace, TraceTable
 from karat.evaluation import Evaluation, find_bounds, find_floor, system_changes
 from karat.gate import (
     Check,
@@ -334,11 +334,11 @@ def _status(
     return "PASS" if checks else "UNCHECKED"
 
 
-def _latency(result: GateResult, traces: Iterable[Trace]) -> LatencyFacts:
+def _latency(result: GateResult, traces: Sequence[Trace]) -> LatencyFacts:
     """Return how long the stages took, with a histogram of the times of traces."""
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
-    times = [trace.timings["total"] for trace in traces if "total" in trace.timings and not trace.error]
-    counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
+    times = _list_times(traces)
+    counts, edges = np.histogram(times, bins=_BINS) if len(times) else (np.zeros(0, int), np.zeros(0))
     return LatencyFacts(
         stages=_stages(candidate),
         baseline=_stages(before) if before else {},
@@ -346,6 +346,13 @@ def _latency(result: GateResult, traces: Iterable[Trace]) -> LatencyFacts:
             edges=tuple(round(float(edge), 4) for edge in edges), counts=tuple(int(count) for count in counts)
         ),
     )
+
+
+def _list_times(traces: Sequence[Trace]) -> Sequence[float] | Floats:
+    """Return the milliseconds of the answers, as far as they are known."""
+    if isinstance(traces, TraceTable):  # which has no errors, and needs no object for each trace
+        return traces.timings.get("total", np.zeros(0))
+    return [trace.timings["total"] for trace in traces if "total" in trace.timings and not trace.error]
 
 
 def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:

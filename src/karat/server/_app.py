@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -44,10 +45,13 @@ from karat.server._rendering import read_static, render
 from karat.server._tokens import Role, User
 from karat.server._watching import Watcher
 
-_PATIENCE = 3.0  # seconds that a page waits for what has to be computed first
+_PATIENCE = 3.0  # seconds that a program waits for what has to be computed first
+_GLANCE = 0.25  # and a browser, which otherwise shows a page that says so, and then waits for the content
+_LONGEST = 25.0  # that a request may ask to wait for
 _THREADS = 6  # in which pages are computed: they share one lock of Python, and more would only wait for it
 _YEAR = "public, max-age=31536000, immutable"
 _CHART = "chart"
+_WAIT = re.compile(r"\bwait=([0-9]{1,4})\b")
 
 _HTTP_ERRORS = {404: "There is no such page.", 405: "This address does not know that method."}
 
@@ -120,7 +124,7 @@ class Application:
             parameters = read_parameters(
                 page.request, [(name, value) for name, value in pairs if name != _CHART or not charts]
             )
-            document = await self._show(page, parameters, visitor)
+            document = await self._show(page, parameters, visitor, _find_patience(request, suffix))
             if suffix == ".json":
                 return answer_json(request, document)
             if suffix == ".csv":
@@ -133,8 +137,12 @@ class Application:
 
         return show
 
-    async def _show(self, page: Page, parameters: Struct, visitor: Visitor) -> Struct:
-        """Return the document of a page; what has to be computed first is waited for, a while."""
+    async def _show(self, page: Page, parameters: Struct, visitor: Visitor, patience: float) -> Struct:
+        """Return the document of a page; what has to be computed first is waited for, a while.
+
+        What the document lacks yet is then computed. Programs wait for that, too, and all who look are told when it
+        is there.
+        """
         if page.wants is not None:
             self._watcher.want(page.wants(parameters))
 
@@ -144,14 +152,21 @@ class Application:
                 return page.show(self._visit(index, visitor.user), parameters)
 
         try:
-            return await run_in_threadpool(show)
+            document = await run_in_threadpool(show)
         except NotReady as missing:
-            error = await self._watcher.work(missing.job, _PATIENCE)
+            error = await self._watcher.work(missing.job, patience)
             if error is None:
                 raise
             if error:
                 raise Refused(422, error) from None
-        return await run_in_threadpool(show)
+            document = await run_in_threadpool(show)
+        job = None if page.lacks is None else page.lacks(document)
+        if job is None:
+            return document
+        if patience > _GLANCE and await self._watcher.work(job, patience) == "":
+            return await run_in_threadpool(show)
+        await self._watcher.begin(job)
+        return document
 
     def _make_change(self, action: Action) -> Callable[[Request], Any]:
         async def change(request: Request) -> Response:
@@ -343,6 +358,14 @@ class Application:
         """Answer without anything of the inside; the traceback goes to standard error."""
         traceback.print_exception(error, file=sys.stderr)
         return self._send_message(request, "error.html", 500, "The server's own output says what went wrong.")
+
+
+def _find_patience(request: Request, suffix: str) -> float:
+    """Return how long a request waits for what has to be computed first: as its header says (RFC 7240), or as usual."""
+    wish = _WAIT.search(request.headers.get("prefer", ""))
+    if wish:
+        return min(float(wish[1]), _LONGEST)
+    return _GLANCE if wants_html(request) and not suffix else _PATIENCE
 
 
 def make_app(

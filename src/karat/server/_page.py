@@ -58,6 +58,8 @@ class Page:
     """Where a browser is led that leaves out what has to be asked for."""
     wants: Callable[[Any], Job] | None = None
     """What the process that indexes keeps up to date while people look at the page."""
+    lacks: Callable[[Any], Job | None] | None = None
+    """What the process that indexes has to compute before a document is whole; None if it is."""
 
     def link(self, **parameters: Any) -> str:
         """Return its address for some fields of what is asked for."""

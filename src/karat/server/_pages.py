@@ -12,6 +12,7 @@ from karat.pages import (
     RunsRequest,
     find_desk,
     find_store,
+    name_missing_bounds,
     name_traffic,
     show_comparison,
     show_experiments,
@@ -90,6 +91,7 @@ PAGES: tuple[Page, ...] = (
         table=table_comparison,
         charts={"differences": draw_differences, "pairs": draw_pairs},
         otherwise="/runs",
+        lacks=name_missing_bounds,
     ),
     Page(
         name="rankings",

@@ -19,7 +19,7 @@ from karat.server._page import Job
 from karat.work import FOLDER, list_work
 
 _PERIOD = 1.0  # seconds between two looks
-_IDLE = 60.0  # seconds without work after which the process that indexes ends, and frees its memory
+_IDLE = 10.0  # seconds without work after which the process that indexes ends, and frees its memory
 _PAUSE = 5.0  # seconds before it is started again, if it died
 _QUEUE = 16  # events that a slow listener may be behind
 _WANTED = 600.0  # seconds for which a page that somebody looked at is kept up to date
@@ -108,15 +108,20 @@ class Watcher:
 
         Return its error, or an empty text if there is none, or None if it takes longer than the patience.
         """
+        future = await self.begin(job)
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), patience)
+        except TimeoutError:
+            return None
+
+    async def begin(self, job: Job) -> asyncio.Future[str]:
+        """Let the process do a job, once for all who want it, and return what will have its error."""
         future = self._jobs.get(job)
         if future is None:
             future = self._jobs[job] = asyncio.get_running_loop().create_future()
             if not await self._send(list(job)):
                 self._finish(job, "the process that reads runs cannot be started")
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), patience)
-        except TimeoutError:
-            return None
+        return future
 
     async def _watch(self) -> None:
         loop = asyncio.get_running_loop()

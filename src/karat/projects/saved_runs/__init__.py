@@ -2,7 +2,15 @@
 
 from karat.projects.saved_runs._choice import ChosenRun, choose_run
 from karat.projects.saved_runs._configured import describe_outdated
-from karat.projects.saved_runs._files import RunFile, find_runs, find_variants, name_file, newest_run, read_saved_run
+from karat.projects.saved_runs._files import (
+    RunFile,
+    find_runs,
+    find_variants,
+    list_run_files,
+    name_file,
+    newest_run,
+    read_saved_run,
+)
 from karat.projects.saved_runs._listing import (
     ListedRun,
     describe_saved_run,
@@ -23,6 +31,7 @@ __all__ = [
     "find_run",
     "find_runs",
     "find_variants",
+    "list_run_files",
     "list_runs",
     "name_file",
     "newest_run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -59,10 +59,8 @@ def find_runs(paths: Sequence[str | Path], *, golden: str | Path | None = None) 
         raise UsageError("name one project, or some of its run files")
     project = open_project(golden or (folders[0] if folders else find_project(paths[0])))
     if folders:
-        files = _list_runs(folders[0], bare=golden is not None)
-    else:
-        files = [_date_run(path) for path in dict.fromkeys(map(Path, paths))]
-    return project, tuple(sorted(files, key=lambda file: file.order, reverse=True))
+        return project, list_run_files(folders[0], bare=golden is not None)
+    return project, _sort(_date_run(path) for path in dict.fromkeys(map(Path, paths)))
 
 
 def read_saved_run(file: RunFile) -> Run:
@@ -161,8 +159,11 @@ class _Log(msgspec.Struct):
     experiments: list[_Entry]
 
 
-def _list_runs(project: Path, *, bare: bool) -> list[RunFile]:
-    """Return the runs of a folder, unfinished ones included; a bare folder may hold them without ``runs``."""
+def list_run_files(project: Path, *, bare: bool = False) -> tuple[RunFile, ...]:
+    """Return the run files of a project's folder, the newest first, unfinished ones included.
+
+    With ``bare`` the folder may hold them itself, without a folder ``runs``.
+    """
     folder = project / "runs"
     if bare and not folder.exists():
         folder = project
@@ -170,7 +171,11 @@ def _list_runs(project: Path, *, bare: bool) -> list[RunFile]:
     files = [_date_run(path) for path in paths if path.name.endswith(_ENDINGS)]
     if not files:
         raise InputError("there are no runs yet", source=str(folder), hint="'karat eval' makes them")
-    return files
+    return _sort(files)
+
+
+def _sort(files: Iterable[RunFile]) -> tuple[RunFile, ...]:
+    return tuple(sorted(files, key=lambda file: file.order, reverse=True))
 
 
 def _date_run(path: Path) -> RunFile:

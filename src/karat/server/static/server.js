@@ -99,14 +99,35 @@ async function refresh() {
       stale = false;
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       if (!answer.ok) return;
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const fresh = page.querySelector("main");
       if (isUsed()) stale = true;
-      else if (fresh && fresh.innerHTML !== shown) replace(fresh);
+      else if (fresh && fresh.innerHTML !== shown) show(page);
     }
   } catch {
     return; // the server is gone; the stream connects again by itself
   } finally {
     waiting = false;
+  }
+}
+/** Put another page in place of this one, with its title, its keys and the styles that are not here yet. */
+function show(page) {
+  document.title = page.title;
+  for (const link of page.head.querySelectorAll("link[rel=stylesheet]")) {
+    if (!document.head.querySelector(`link[href="${CSS.escape(link.getAttribute("href"))}"]`)) document.head.append(document.importNode(link));
+  }
+  if (!keys.open) keys.replaceChildren(...page.getElementById("keys").childNodes);
+  replace(page.querySelector("main"));
+}
+/** Content that is being computed: ask for it with patience, and show it the moment that it is there. */
+async function awaitContent() {
+  for (let pause = 250; main.querySelector("[data-wait]"); pause = Math.min(2 * pause, 5000)) {
+    try {
+      const answer = await fetch(location.href, { headers: { accept: "text/html", prefer: "wait=20" } });
+      if (answer.status !== 202) { show(new DOMParser().parseFromString(await answer.text(), "text/html")); return; }
+      pause = 125;
+    } catch { /* the server is gone, perhaps only for a moment */ }
+    await new Promise((resolve) => { setTimeout(resolve, pause); });
   }
 }
 const catchUp = () => { if (stale) refresh(); };
@@ -192,3 +213,4 @@ function decorate() {
   main.querySelectorAll("figure[data-chart]").forEach(offerPng);
 }
 decorate();
+awaitContent();
