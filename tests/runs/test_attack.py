@@ -149,13 +149,13 @@ def test_the_lexical_channel_reaches_what_it_reached(evaluated: tuple[dict[str, 
 @pytest.mark.slow
 @pytest.mark.public_data
 def test_a_store_that_breaks_on_one_record(project: Path) -> None:
-    """Exit code 3, the backend's own error word for word, no numbers, and no run."""
+    """Exit code 3, the backend's own error word for word, no numbers, and no run, but a note of what failed."""
     ended = karat_eval(project, "--system", "broken_store:Store", "--output", "broken")
     assert ended.returncode == 3
     assert "OSError: Embedded WAL is corrupted at offset 78667: wal record checksum mismatch\n" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
-    assert not list(project.glob("broken/*"))
+    assert [path.name for path in project.glob("broken/*")] == ["failed.json"]
 
 
 @pytest.mark.slow

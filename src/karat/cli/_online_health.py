@@ -65,8 +65,8 @@ def _text(health: OnlineHealth) -> str:
         )
     lines.append(f"events   {_span(health.events)}")
     if health.odd_outcomes:
-        told = count_things(health.odd_outcomes, "task_outcome has", "task_outcomes have")
-        lines.append(f"outcomes {told} a value that is not from 0 to 1, and count in no report and no trial")
+        outcomes = count_things(health.odd_outcomes, "task_outcome has", "task_outcomes have")
+        lines.append(f"outcomes {outcomes} a value that is not from 0 to 1, and count in no report and no trial")
     lines += [
         f"journal  {count_things(journal.waiting, 'record')} waiting, {count_things(journal.segments, 'segment')}, "
         f"{journal.writers} of them in use",
