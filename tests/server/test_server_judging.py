@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from karat.core import Document, Query
+from karat.core import Document, Hit, Judgment, Provenance, Query, Target, Trace
+from karat.golden import identify
 from karat.index import Indexer
 from karat.labelling import Answer, measure_labels, open_desk, propose_labels, save_label
 from karat.pages import find_desk
+from karat.runs import RunWriter
 from karat.server import Tokens
 from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, make_golden, make_project
 from server.served import make_client
@@ -458,3 +460,41 @@ def test_a_damaged_file_of_one_person_stops_no_other(project: Path, client: Test
     refused = send(client, "/propose/labels", queue="first", who="ana", unfinished="on")
     assert (refused.status_code, named in refused.text) == (400, True)
     assert client.get("/proposals.json").json()["proposals"] == []
+
+
+def test_pages_use_the_grade_that_decides(tmp_path: Path) -> None:
+    """What was settled as 0 is not relevant on any page, though somebody gave a 3; nor is a lower median of 1."""
+    votes = [
+        ("d1", 0, "manual", "ana"), ("d1", 3, "manual", "bo"), ("d1", 0, "validated", "cy"),
+        ("d2", 3, "manual", "ana"), ("d2", 1, "manual", "bo"), ("d3", 2, "manual", "ana"),
+    ]  # fmt: skip
+    judgments = tuple(
+        Judgment(query="q1", target=Target(document=d), grade=g, source=s, annotator=a)  # type: ignore[arg-type]
+        for d, g, s, a in votes
+    )
+    judged = replace(make_golden(queries=2), judgments=judgments)
+    folder = make_project(tmp_path / "p", judged)
+    for name in ("old", "new"):
+        provenance = Provenance(
+            name=name, golden=identify(judged), system={"kind": "test"}, fingerprint=name, settings={}
+        )
+        with RunWriter(folder / "runs" / f"{name}.jsonl", provenance) as writer:
+            for query in ("q0", "q1"):
+                writer.write(Trace(query=query, text="?", hits=tuple(Hit(f"d{i}", 9.0 - i) for i in (1, 2, 3))))
+    Indexer(folder).update()
+    client = make_client(folder)
+    page = client.get("/queries/q1.json").json()
+    assert page["relevant"] == ["d3"]
+    assert [(hit["document"], hit["grade"], hit["relevant"]) for hit in page["ranking"]["hits"]] == [
+        ("d1", 0, False), ("d2", 1, False), ("d3", 2, True),
+    ]  # fmt: skip
+    assert page["runs"][0]["ranks"] == {"d3": 3}
+    said = {(own["document"], own["annotator"]): (own["decides"], own["decided"]) for own in page["judgments"]}
+    assert said["d1", "bo"] == (False, 0)
+    assert said["d2", "ana"] == (True, 1)
+    both = client.get("/compare/q1.json?a=old&b=new").json()
+    assert [hit["relevant"] for hit in both["first"]["hits"]] == [False, False, True]
+    html = client.get("/queries/q1").text
+    assert "does not decide" in html
+    assert "the median, 1, decides" in html
+    assert client.get("/golden.json?q=q1").json()["queries"][0]["relevant"] == 1

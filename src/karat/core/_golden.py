@@ -323,10 +323,10 @@ class GoldenSet:
         """
         qrels: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
         for query in self._grades.queries:
-            grades = qrels.setdefault(query, {})
-            for target, grade in self._grades.pairs(query):
-                key = target.document if unit == "document" else str(target)
-                grades[key] = max(grade, grades.get(key, grade))
+            if unit == "document":
+                qrels[query] = self._grades.by_document(query)
+            else:
+                qrels[query] = {str(target): grade for target, grade in self._grades.pairs(query)}
         return qrels
 
     @cached_property

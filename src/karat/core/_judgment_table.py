@@ -140,6 +140,13 @@ class Grades(Mapping[str, Mapping[Target, int]]):
         start, end = starts[row], starts[row + 1]
         return zip(map(self.targets.__getitem__, numbers[start:end]), grades[start:end], strict=True)
 
+    def by_document(self, query: str) -> dict[str, int]:
+        """Return the grade of each document that was judged for a query: the best one of its parts."""
+        grades: dict[str, int] = {}
+        for target, grade in self.pairs(query):
+            grades[target.document] = max(grade, grades.get(target.document, grade))
+        return grades
+
     @cached_property
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         """The columns as lists, of which a few items are taken in a fraction of the time."""

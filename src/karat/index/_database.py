@@ -10,7 +10,7 @@ from pathlib import Path
 from karat.core import SystemFailed, __version__
 from karat.files import make_folder, make_own
 
-VERSION = f"5 {__version__}"
+VERSION = f"6 {__version__}"
 """The index is made anew when this changes: another karat may score, decide or keep in another way."""
 _BUSY = 30.0  # seconds to wait for another writer
 _CACHE = 400_000  # kilobytes, of which only what changes is used

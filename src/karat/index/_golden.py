@@ -5,16 +5,16 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from karat.core import GoldenSet, Judgment
+from karat.core import SOURCES, GoldenSet, Judgment, Target
 from karat.golden import Report
 from karat.index._columns import RANKED
 from karat.index._database import has_trigrams
-from karat.index._reading import NAMED, IndexedJudgment, IndexedQuery, fold, pack
+from karat.index._reading import NAMED, IndexedJudgment, IndexedQuery, fold, order_best, pack
 from karat.text import canonical
 
 _BEGINNING = 400  # characters of a document
@@ -24,20 +24,8 @@ def write_golden(connection: sqlite3.Connection, golden: GoldenSet) -> None:
     """Write a golden set in place of the one that the index has; of a repeated id, the first counts."""
     for table in ("query", "sought", "document"):
         connection.execute(f"delete from {table}")  # noqa: S608 (names of our own)
-    judgments: dict[str, list[IndexedJudgment]] = defaultdict(list)
-    for judgment in golden.judgments:
-        judgments[judgment.query].append(
-            IndexedJudgment(
-                target=str(judgment.target),
-                document=judgment.target.document,
-                grade=judgment.grade,
-                source=judgment.source,
-                annotator=judgment.annotator,
-                date=judgment.date,
-                excerpt=_cut_out(golden, judgment),
-            )
-        )
-    grades = {query: list(own.values()) for query, own in golden.grades_by_query.items()}
+    judgments = _describe_judgments(golden)
+    grades = {id_: golden.grades_by_query.by_document(id_) for id_ in golden.query_by_id}
     queries = [
         IndexedQuery(
             position=position,
@@ -50,8 +38,8 @@ def write_golden(connection: sqlite3.Connection, golden: GoldenSet) -> None:
             answerable=query.answerable,
             paraphrases=query.paraphrases,
             judgments=tuple(judgments.get(query.id, ())),
-            judged=len(grades.get(query.id, ())),
-            relevant=sum(grade >= golden.relevant for grade in grades.get(query.id, ())),
+            judged=len(grades[query.id]),
+            relevant=sum(grade >= golden.relevant for grade in grades[query.id].values()),
         )
         for position, query in enumerate(golden.query_by_id.values())
     ]
@@ -77,6 +65,33 @@ def write_lint(connection: sqlite3.Connection, report: Report) -> None:
         if named:
             body = np.array(named, NAMED).tobytes()
             connection.execute("insert into kept values ('named', ?, ?)", (str(place), body))
+
+
+def _describe_judgments(golden: GoldenSet) -> Mapping[str, Sequence[IndexedJudgment]]:
+    """Return the judgments of each query, each with the grade that counts where several people judged the same."""
+    judgments: dict[str, list[IndexedJudgment]] = defaultdict(list)
+    decided = golden.decided if golden.repeats_pairs else {}
+    most_trusted: dict[tuple[str, Target], int] = {}
+    if decided:
+        for judgment in golden.judgments:
+            pair, trust = (judgment.query, judgment.target), SOURCES.index(judgment.source)
+            most_trusted[pair] = min(trust, most_trusted.get(pair, trust))
+    for judgment in golden.judgments:
+        pair = judgment.query, judgment.target
+        judgments[judgment.query].append(
+            IndexedJudgment(
+                target=str(judgment.target),
+                document=judgment.target.document,
+                grade=judgment.grade,
+                source=judgment.source,
+                annotator=judgment.annotator,
+                date=judgment.date,
+                decided=decided[pair] if decided else judgment.grade,
+                decides=not decided or SOURCES.index(judgment.source) == most_trusted[pair],
+                excerpt=_cut_out(golden, judgment),
+            )
+        )
+    return judgments
 
 
 def _shorten(text: str) -> str:
@@ -111,11 +126,5 @@ def _write_categories(connection: sqlite3.Connection, categories: Sequence[str])
 
 def list_relevant(golden: GoldenSet) -> dict[str, tuple[str, ...]]:
     """Return the first relevant documents of each query, in the order of :meth:`IndexedQuery.list_relevant`."""
-    best: dict[str, dict[str, int]] = defaultdict(dict)
-    for query, target, grade in golden.list_grades():
-        if grade >= golden.relevant:
-            grades = best[query]
-            grades[target.document] = max(grade, grades.get(target.document, grade))
-    return {
-        query: tuple(sorted(grades, key=lambda id_: (-grades[id_], id_))[:RANKED]) for query, grades in best.items()
-    }
+    relevant = golden.grades_by_query.at_least(golden.relevant)
+    return {query: tuple(order_best(relevant.by_document(query))[:RANKED]) for query in relevant.queries_with_targets()}

@@ -51,6 +51,10 @@ class IndexedJudgment(Struct, frozen=True, kw_only=True):
     source: str
     annotator: str
     date: str
+    decided: int
+    """The grade that counts for its target: of the most trusted source, the lower median of its annotators."""
+    decides: bool
+    """Whether its source is the most trusted one that judged the target."""
     excerpt: str = ""
     """The beginning of what was judged, if that is a part of the document."""
 
@@ -70,22 +74,21 @@ class IndexedQuery(Struct, frozen=True, kw_only=True):
     paraphrases: tuple[str, ...] = ()
     judgments: tuple[IndexedJudgment, ...] = ()
     judged: int = 0
-    """How many targets were judged."""
+    """How many documents were judged, or parts of them."""
     relevant: int = 0
-    """How many of them are relevant, where sources disagree by the most trusted one."""
+    """How many of them are relevant."""
 
     @property
     def grades(self) -> dict[str, int]:
-        """The best grade of each judged document."""
+        """The grade of each judged document, as :meth:`karat.core.Grades.by_document` returns it."""
         grades: dict[str, int] = {}
         for judgment in self.judgments:
-            grades[judgment.document] = max(judgment.grade, grades.get(judgment.document, judgment.grade))
+            grades[judgment.document] = max(judgment.decided, grades.get(judgment.document, judgment.decided))
         return grades
 
     def list_relevant(self, least: int) -> list[str]:
         """Return the documents of at least a grade, the best first."""
-        grades = self.grades
-        return sorted((id_ for id_, grade in grades.items() if grade >= least), key=lambda id_: (-grades[id_], id_))
+        return order_best({id_: grade for id_, grade in self.grades.items() if grade >= least})
 
 
 class IndexedDocument(Struct, frozen=True, kw_only=True):
@@ -317,6 +320,11 @@ def comparison_key(connection: sqlite3.Connection, first: str, second: str) -> s
     """Return the key under which a comparison is kept: it changes when one of the runs is read again."""
     stamps = dict(connection.execute("select id, stamp from run where id in (?, ?)", (first, second)).fetchall())
     return "\n".join((first, stamps.get(first, ""), second, stamps.get(second, "")))
+
+
+def order_best(grades: Mapping[str, int]) -> list[str]:
+    """Return documents by their grades, the best first."""
+    return sorted(grades, key=lambda id_: (-grades[id_], id_))
 
 
 def fold(text: str) -> str:

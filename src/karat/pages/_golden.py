@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from karat.core import SOURCES, UsageError
+from karat.core import UsageError
 from karat.index import Index, IndexedDocument, IndexedJudgment, IndexedQuery
 from karat.labelling import (
     Desk,
@@ -26,7 +26,7 @@ from karat.labelling import (
 from karat.pages._addresses import fill_address
 from karat.pages._errors import NotThere
 from karat.pages._judging import Id, Name, QueueName
-from karat.pages._run import take_page
+from karat.pages._run import sort_judgments, take_page
 from karat.pages._tables import Table
 from karat.schema import GoldenFinding
 from karat.schema.labelling import LabelProposal
@@ -174,14 +174,7 @@ def show_golden_query(index: Index, request: GoldenQueryRequest) -> GoldenQueryP
     query = index.find_query(request.query)
     if query is None:
         raise NotThere("the golden set has no such query")
-    best: dict[str, int] = {}
-    for judgment in query.judgments:
-        trust = SOURCES.index(judgment.source)
-        best[judgment.target] = min(trust, best.get(judgment.target, trust))
-    own = sorted(
-        query.judgments,
-        key=lambda judgment: (-judgment.grade, judgment.target, SOURCES.index(judgment.source)),
-    )
+    own = sort_judgments(query)
     documents = index.read_documents(judgment.document for judgment in own)
     return GoldenQueryPage(
         id=query.id,
@@ -191,20 +184,13 @@ def show_golden_query(index: Index, request: GoldenQueryRequest) -> GoldenQueryP
         answer=query.answer,
         answerable=query.answerable,
         grades=msgspec.json.decode(index.meta.get("grades", "[]"), type=tuple[str, ...]),
-        judgments=tuple(
-            _describe_judgment(
-                judgment,
-                documents.get(judgment.document),
-                decides=SOURCES.index(judgment.source) == best[judgment.target],
-            )
-            for judgment in own
-        ),
+        judgments=tuple(_describe_judgment(judgment, documents.get(judgment.document)) for judgment in own),
         findings=tuple(_list_named(query, index.list_findings())),
         index=index.find_state(),
     )
 
 
-def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | None, *, decides: bool) -> JudgedTarget:
+def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | None) -> JudgedTarget:
     return JudgedTarget(
         document=judgment.document,
         target=judgment.target,
@@ -213,7 +199,8 @@ def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | No
         source=judgment.source,
         annotator=judgment.annotator,
         date=judgment.date,
-        decides=decides,
+        decided=judgment.decided,
+        decides=judgment.decides,
         text=judgment.excerpt or (document.beginning if document else ""),
     )
 

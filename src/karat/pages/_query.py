@@ -13,6 +13,7 @@ from karat.index import RANKED, Columns, Index, IndexedQuery, IndexedRun, Mark
 from karat.pages._errors import NotThere
 from karat.pages._live import read_use
 from karat.pages._ranking import read_ranking, read_trace
+from karat.pages._run import sort_judgments
 from karat.pages._store import LiveStore
 from karat.projects.saved_runs import find_variants
 from karat.schema.pages import QueryJudgment, QueryPage, QueryRun
@@ -57,12 +58,14 @@ def show_query(index: Index, store: LiveStore, request: QueryRequest) -> QueryPa
                 document=judgment.document,
                 title=titles[judgment.document].title if judgment.document in titles else "",
                 grade=judgment.grade,
-                relevant=judgment.grade >= index.relevant,
+                decided=judgment.decided,
+                decides=judgment.decides,
+                relevant=judgment.decided >= index.relevant,
                 source=judgment.source,
                 annotator=judgment.annotator,
                 date=judgment.date,
             )
-            for judgment in sorted(query.judgments, key=lambda judgment: (-judgment.grade, judgment.target))
+            for judgment in sort_judgments(query)
         ),
         measures=msgspec.json.decode(index.meta.get("measures", "[]"), type=tuple[str, ...]),
         relevant=tuple(relevant),

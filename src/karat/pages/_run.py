@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from karat.core import UsageError, did_you_mean
-from karat.index import Columns, Index, IndexedQuery, IndexedRun, Mark
+from karat.core import SOURCES, UsageError, did_you_mean
+from karat.index import Columns, Index, IndexedJudgment, IndexedQuery, IndexedRun, Mark
 from karat.pages._errors import NotThere
 from karat.schema import DecisionDocument
 from karat.schema.pages import RunPage, RunQuery
@@ -138,6 +138,14 @@ def choose_first(keys: NDArray[np.float64], positions: NDArray[np.int64], limit:
 
 def _fill(keys: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(keys), math.inf, keys)
+
+
+def sort_judgments(query: IndexedQuery) -> list[IndexedJudgment]:
+    """Return the judgments of a query, the best grade that counts first; of a target, the most trusted source first."""
+    return sorted(
+        query.judgments,
+        key=lambda own: (-own.decided, own.target, SOURCES.index(own.source), -own.grade, own.annotator),
+    )
 
 
 def describe_query(run: IndexedRun, columns: Columns, place: int, query: IndexedQuery) -> RunQuery:

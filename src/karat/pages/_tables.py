@@ -106,9 +106,12 @@ def table_rankings(page: RankingsPage) -> Table:
 
 def table_golden_query(page: GoldenQueryPage) -> Table:
     """Return a row for each judgment."""
-    head = ["query", "document", "target", "title", "grade", "source", "annotator", "date", "decides"]
+    head = ["query", "document", "target", "title", "grade", "source", "annotator", "date", "decides", "decided"]
     rows = [
-        (page.id, own.document, own.target, own.title, own.grade, own.source, own.annotator, own.date, own.decides)
+        (
+            *(page.id, own.document, own.target, own.title, own.grade, own.source, own.annotator, own.date),
+            *(own.decides, own.decided),
+        )
         for own in page.judgments
     ]
     return Table(head=head, rows=rows)

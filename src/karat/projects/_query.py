@@ -60,9 +60,7 @@ def show_query(
 
 def _list_expected(golden: GoldenSet, row: QueryRow, before: Evaluation | None) -> tuple[ShownDocument, ...]:
     """Return the judged documents, the best first."""
-    grades: dict[str, int] = {}
-    for target, grade in golden.grades_by_query.get(row.id, {}).items():
-        grades[target.document] = max(grade, grades.get(target.document, grade))
+    grades = golden.grades_by_query.by_document(row.id)
     ranks = rank_documents([hit.document for hit in row.hits])
     ranking = before.lists.get(row.id, ()) if before else ()
     places = rank_documents(ranking)

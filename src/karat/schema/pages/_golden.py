@@ -55,6 +55,8 @@ class JudgedTarget(Struct, frozen=True, kw_only=True):
     source: str
     annotator: str
     date: str
+    decided: int
+    """The grade that counts for the target: of the most trusted source, the lower median of its annotators."""
     decides: bool
     """Whether its source is the most trusted one that judged the target."""
     text: str

@@ -132,7 +132,12 @@ class QueryJudgment(Struct, frozen=True, kw_only=True):
     document: str
     title: str
     grade: int
+    decided: int
+    """The grade that counts for the target: of the most trusted source, the lower median of its annotators."""
+    decides: bool
+    """Whether its source is the most trusted one that judged the target."""
     relevant: bool
+    """Whether the target is relevant by the grade that counts."""
     source: str
     annotator: str
     date: str
