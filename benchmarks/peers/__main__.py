@@ -153,6 +153,8 @@ def describe_gates(tried: dict[str, Tried], worlds: dict[str, list[dict[str, Any
         if name in tried:
             document = tried[name].probe("gate").document
             rows.append((GATES[name], {kind: document[kind] for kind in worlds}, "all by the tool"))
+            if name == "karat":
+                rows.append((STRICT, {kind: [*map(_stop, document[kind])] for kind in worlds}, "all by the tool"))
     return [
         [
             title,
@@ -169,8 +171,9 @@ GATES = {
     "deepeval": "deepeval: `assert_test`, each row at 0.5",
     "promptfoo": "promptfoo: each row at 0.5",
     "ranx": "ranx: `compare`, significantly worse in any measure",
-    "karat": "karat: policy `default`",
+    "karat": "karat: policy `default`; inconclusive is exit code 0",
 }
+STRICT = 'karat: the same with `on_inconclusive = "fail"`, exit code 4'
 
 
 def check_rule(tool: Tried, worlds: dict[str, list[dict[str, Any]]], outcomes: dict[str, list[str]]) -> str:
@@ -185,6 +188,11 @@ def check_rule(tool: Tried, worlds: dict[str, list[dict[str, Any]]], outcomes: d
         said = tool.probe("gate", environment={"WORLDS": str(FEW)}).document
     pairs = [(a, b) for kind in worlds for a, b in zip(said[kind], outcomes[kind], strict=False)]
     return f"the tool agrees in {sum(a == b for a, b in pairs)} of {len(pairs)}"
+
+
+def _stop(outcome: str) -> str:
+    """Return the outcome where inconclusive runs fail, too."""
+    return "pass" if outcome == "pass" else "fail"
 
 
 def _share(outcomes: dict[str, list[str]], world: str, noise: float) -> str:
