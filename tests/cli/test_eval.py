@@ -74,12 +74,14 @@ def test_a_set_without_judgments_is_asked_and_not_scored(run: Run, folder: Path)
     (folder / "karat.toml").write_text('[golden]\npath = "new"\n[pipeline]\ndense = false\n')
     out, err = run(".")
     assert "3 queries asked, 0 failed; nothing is scored: the golden set has no judgment yet" in out
+    assert "run a second system, too" in out
     assert "karat label queue first" in out
     assert "P@5" not in out
     assert "run saved as runs/" in err
     document = json.loads(run(".", "--system", "mine_for_eval:find", "--json")[0])
     assert document["runs"][0]["measures"]["Judged@10"]["mean"] in (0.0, None)
     assert "3 queries asked, 1 failed; nothing is scored" in "".join(document["caveats"])
+    assert "second system" not in run(".", "--system", "mine_for_eval:find")[0]
     files = sorted(map(str, (folder / "runs").glob("*.jsonl")))
     queue, _ = make_queue(open_desk(folder), QueuePlan(name="first", kind="pool", sources=tuple(files)))
     assert len(queue) > 3

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from cli.gate_project import make_run, make_set
+from cli.gate_project import accept, make_run, make_set
 from karat.index import Indexer
 from karat.pages import keep_traffic
 from karat.schema import json_schema
@@ -152,8 +152,6 @@ def test_a_bug_shows_nothing_of_the_inside(indexed: Path, capsys: pytest.Capture
 
 def test_a_new_project_sees_a_checklist(tmp_path: Path) -> None:
     """Before anything is indexed, and after a set without runs is."""
-    from karat.index import Indexer
-
     make_project(tmp_path)
     client = make_client(tmp_path)
     assert "First steps" in client.get("/").text
@@ -166,8 +164,6 @@ def test_a_new_project_sees_a_checklist(tmp_path: Path) -> None:
 
 def test_the_checklist_of_a_set_without_judgments_begins_with_a_run(tmp_path: Path) -> None:
     """Its run is there, though nothing is scored; then people judge, and errors of the set come after that."""
-    from karat.index import Indexer
-
     set_ = make_set()
     make_project(tmp_path, golden_set=replace(set_, judgments=()))
     make_run(tmp_path, replace(set_, judgments=()), [-1] * len(OLD), "first")
@@ -175,7 +171,31 @@ def test_the_checklist_of_a_set_without_judgments_begins_with_a_run(tmp_path: Pa
     page = make_client(tmp_path).get("/index.json").json()
     done = {item["title"]: item["done"] for item in page["checklist"]}
     assert (done["A first run"], done["Judgments of what runs return"]) == (True, False)
-    assert "karat label queue first" in make_client(tmp_path).get("/").text
+    html = make_client(tmp_path).get("/").text
+    assert "karat label queue first" in html
+    assert "golden pool" not in html.partition("Health of the golden set")[0]  # one hint for one step
+    assert "Nothing is judged yet" in html
+    assert "not decided" in html.lower()
+    assert (page["latest"]["outcome"], page["latest"]["note"]) == (None, "nothing is judged yet")
+    steps = [step["title"] for step in page["next"] if not step["title"].startswith("Golden set: ")]
+    assert steps == ["Judge what the runs returned"]
+
+
+def test_the_overview_says_what_its_verdict_rests_on(tmp_path: Path) -> None:
+    """Without a baseline it is inconclusive, for that reason; the run of the baseline is compared with itself."""
+    golden = make_project(tmp_path, golden_set=make_set())
+    run = make_run(tmp_path, golden, OLD, "old")
+    Indexer(tmp_path).update()
+    client = make_client(tmp_path)
+    page = client.get("/index.json").json()
+    assert page["latest"]["outcome"] == "inconclusive"
+    assert 1 <= len(page["unknown"]) <= 3
+    assert "baseline" in page["unknown"][0]
+    assert page["unknown"][0] in unescape(client.get("/").text)
+    accept(tmp_path, run)
+    Indexer(tmp_path).update()
+    assert client.get("/index.json").json()["unknown"] == []
+    assert "is the run of the baseline, which is compared with itself: it passes the gate" in client.get("/").text
 
 
 def test_the_api_describes_every_page(client: TestClient) -> None:

@@ -127,9 +127,11 @@ def _ask_unscored(project: Project, folder: str, options: dict[str, Any]) -> Non
         emit(to_json(evaluation_report(evaluation, run_id=saved.path.stem, caveats=(caveat,))))
         return
     emit(escaped(caveat))
+    runs = len(list(saved.path.parent.glob("*.jsonl*")))
+    more = "run a second system, too, which finds what this one misses; " if runs == 1 else ""
     emit(
-        f"next: run another system, too; 'karat label queue first RUN... --golden {escaped(folder)}' lists what they "
-        "returned, and people judge it with 'karat serve'"
+        f"next: {more}'karat label queue first RUN... --golden {escaped(folder)}' makes a queue of what they "
+        "returned, and people judge it in 'karat serve'"
     )
 
 

@@ -21,7 +21,7 @@ from karat.gate import Baseline, Policy
 from karat.index._columns import RANKED, Columns, Mark
 from karat.index._golden import list_relevant
 from karat.index._reading import IndexedRun
-from karat.projects import Project, gate_evaluation, report_document
+from karat.projects import Project, gate_evaluation, is_unjudged, report_document
 from karat.projects.saved_runs import ListedRun, RunFile, read_listed_run
 from karat.runs import read_header
 from karat.schema import DecisionDocument, SavedRun
@@ -29,6 +29,7 @@ from karat.schema.pages import RunLine, RunMeasure
 from karat.traces import encode_trace, trace_record
 
 _LOWEST = 65_535  # a rank that is lower is kept as this
+UNJUDGED = "nothing is judged yet"
 _NAMED = 200  # queries that a report names, of each kind; the columns have all
 
 
@@ -64,6 +65,11 @@ class Held:
         """The first relevant documents of each query."""
         return list_relevant(self.project.golden)
 
+    @cached_property
+    def is_unjudged(self) -> bool:
+        """Whether nothing can be decided because nobody has judged anything yet."""
+        return not self.project.golden.judgment_count and is_unjudged(self.project.golden)
+
 
 def read_run(held: Held, file: RunFile) -> ReadRun:
     """Read a run file, score it, and decide on it; what cannot be scored is kept with the reason."""
@@ -73,9 +79,12 @@ def read_run(held: Held, file: RunFile) -> ReadRun:
         return ReadRun(run=IndexedRun(line=_make_line(file, listed), measures=(), reasons=()))
     report, note, evaluation = None, "", listed.evaluation
     try:
-        result = gate_evaluation(project, evaluation, policy, baseline)
-        evaluation = result.evaluation
-        report = report_document(result, file=file.path.name, described=_NAMED)
+        if held.is_unjudged:
+            note = UNJUDGED
+        else:
+            result = gate_evaluation(project, evaluation, policy, baseline)
+            evaluation = result.evaluation
+            report = report_document(result, file=file.path.name, described=_NAMED)
     except KaratError as error:
         note = str(error)
     line = _make_line(file, listed, report, note)

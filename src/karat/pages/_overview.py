@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from karat.pages._store import LiveStore
 from karat.pages._trials import link_trial
 from karat.projects.saved_runs import find_variants
 from karat.schema import DecisionDocument, GoldenReport, MeasureRow
-from karat.schema.labelling import LabelStatus
+from karat.schema.labelling import LabelQueue, LabelStatus
 from karat.schema.pages import (
     ChecklistItem,
     GatedMeasure,
@@ -36,6 +36,7 @@ from karat.schema.trials import TrialStatus
 _POINTS = 40  # runs of the trend
 _FINDINGS = 8
 _STEPS = 5
+_REASONS = 3
 _TRIALS = 20  # of which those that are not over are shown
 _RATES = ("failed", "nothing found", "asked again", "used")
 
@@ -58,10 +59,12 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewR
     trials, problem = _list_trials(store)
     problem = name_paths(problem, index.folder)
     status = None if state.problem else measure_status(desk)
+    is_judged = lint is None or all(finding.rule != "no-judgments" for finding in lint.findings)
+    queues = status.queues if status is not None else ()
     steps = (
         *_list_repairs(lint, state, status),
         *_list_live_steps(traffic, trials),
-        *_list_steps(latest, report, baseline),
+        *(_list_steps(latest, report, baseline) if is_judged else _list_first_steps(latest, queues)),
         *(_list_desk_steps(desk, status) if status is not None else ()),
         *_list_lint_steps(lint, gated),
     )
@@ -71,11 +74,12 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewR
         baseline=baseline,
         golden=_describe_golden(index, lint),
         latest=latest,
+        unknown=_explain_unknown(report),
         measures=_list_measures(gated, report, lint),
         trend=tuple(_make_point(line, gated) for line in reversed(complete[:_POINTS])),
         runs=len(lines),
         next=steps[:_STEPS],
-        checklist=_list_checks(index, lint, baseline, is_asked=bool(complete)),
+        checklist=_list_checks(index, lint, baseline, queues, is_asked=bool(complete)),
         traffic=traffic,
         trials=trials,
         live_problem=problem,
@@ -187,7 +191,7 @@ def _list_repairs(lint: GoldenReport | None, state: IndexState, status: LabelSta
     if state.problem:
         yield NextStep(title="Mend the project", why=state.problem, address="/#golden")
     for finding in lint.findings if lint else ():
-        if finding.severity == "error" and finding.message != state.problem:
+        if finding.severity == "error" and finding.message != state.problem and finding.rule != "no-judgments":
             yield NextStep(title="Mend the golden set", why=f"{finding.message}. {finding.fix}", address="/#golden")
     for problem in status.left_out if status else ():
         yield NextStep(title="Mend what people labelled", why=problem, address="/judge/agreement")
@@ -230,6 +234,25 @@ def _list_lint_steps(lint: GoldenReport | None, gated: tuple[str, ...]) -> Itera
             yield NextStep(title=f"Golden set: {finding.message}", why=finding.fix, address="/#golden")
 
 
+def _list_first_steps(latest: RunLine | None, queues: Sequence[LabelQueue]) -> Iterator[NextStep]:
+    """Yield how the first judgments are made; where there is a queue, it says itself what is missing."""
+    if latest is not None and not queues:
+        why = (
+            "Nothing is judged yet, so nothing can be decided: `karat label queue first RUN...` makes a queue of pairs."
+        )
+        yield NextStep(title="Judge what the runs returned", why=why, address="/judge")
+
+
+def _explain_unknown(report: DecisionDocument | None) -> tuple[str, ...]:
+    """Return the first reasons why a run is inconclusive, each once; nothing of any other run."""
+    if report is None or report.verdict.outcome != "inconclusive":
+        return ()
+    reasons = [
+        f"{check.name or check.kind}: {check.reason}" for check in report.checks if check.outcome == "inconclusive"
+    ]
+    return tuple(dict.fromkeys(reasons))[:_REASONS]
+
+
 def _list_steps(latest: RunLine | None, report: DecisionDocument | None, baseline: str) -> Iterator[NextStep]:
     """Yield what the newest run asks for, the most urgent first."""
     if latest is None:
@@ -245,9 +268,9 @@ def _list_steps(latest: RunLine | None, report: DecisionDocument | None, baselin
         yield NextStep(title="Record a baseline", why=why, address=address)
     new = [failure for failure in (report.failures if report else ()) if failure.since == "new"]
     if new:
-        why = f"Not so in the baseline; the first is {new[0].query}: {next(iter(new[0].reasons), '')}"
+        why = f"The baseline did not fail there; the first is {new[0].query}: {next(iter(new[0].reasons), '')}"
         yield NextStep(
-            title=f"Look at {count_things(len(new), 'query that fails', 'queries that fail')} anew",
+            title=f"Look at {count_things(len(new), 'new failure', 'new failures')}",
             why=why,
             address=link_run(latest.id, show="new") + "#queries",
         )
@@ -263,23 +286,24 @@ def _list_steps(latest: RunLine | None, report: DecisionDocument | None, baselin
 
 
 def _list_checks(
-    index: Index, lint: GoldenReport | None, baseline: str, *, is_asked: bool
+    index: Index, lint: GoldenReport | None, baseline: str, queues: Sequence[LabelQueue], *, is_asked: bool
 ) -> tuple[ChecklistItem, ...]:
     """Return the checklist of a new project; nothing once all is done."""
     has_set = lint is not None and "fingerprint" in index.meta and bool(index.count_queries())
+    make = "Judge the pairs of the queues" if queues else "`karat label queue first RUN...`; then judge its pairs"
     items = (
-        ChecklistItem(title="A golden set with queries", done=has_set, how="karat init"),
-        ChecklistItem(title="A first run", done=is_asked, how="karat eval ."),
+        ChecklistItem(title="A golden set with queries", done=has_set, how="`karat init`"),
+        ChecklistItem(title="A first run", done=is_asked, how="`karat eval .`"),
         ChecklistItem(
             title="Judgments of what runs return",
             done=has_set and index.meta.get("judgments", "0") != "0",
-            how="karat label queue first RUN...; then judge the pairs, propose the labels, and accept the proposal",
+            how=f"{make} in `karat serve`, propose the labels, and accept the proposal",
         ),
         ChecklistItem(
             title="A golden set without errors",
             done=has_set and lint is not None and lint.ok,
-            how="karat golden check .",
+            how="`karat golden check .`",
         ),
-        ChecklistItem(title="A baseline to compare with", done=bool(baseline), how="karat baseline update RUN"),
+        ChecklistItem(title="A baseline to compare with", done=bool(baseline), how="`karat baseline update RUN`"),
     )
     return () if all(item.done for item in items) else items

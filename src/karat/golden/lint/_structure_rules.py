@@ -69,7 +69,7 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
 
     Why: without judgments there is nothing to score against.
     Example: a list of queries with the results of a system, which does not say which results were right.
-    Fix: judge what systems return: `karat golden pool` lists what to judge first.
+    Fix: judge what systems return: `karat label queue` asks people, and `karat golden pool` lists it in a file.
     """
     golden = subject.golden
     if golden.queries and not golden.judgment_count and any(query.answerable for query in golden.queries):

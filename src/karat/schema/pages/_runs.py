@@ -145,6 +145,8 @@ class OverviewPage(Struct, frozen=True, kw_only=True):
     """null while the golden set cannot be read."""
     latest: RunLine | None
     """The newest complete run."""
+    unknown: tuple[str, ...]
+    """Why it is inconclusive: the first reasons; empty for any other verdict."""
     measures: tuple[GatedMeasure, ...]
     trend: tuple[TrendPoint, ...]
     """The newest complete runs, the oldest of them first."""
