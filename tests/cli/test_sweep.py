@@ -44,13 +44,13 @@ def test_one_row_for_each_variant_then_reasons_and_the_front(run: Run, folder: P
     assert re.match(r"baseline +0\.7500  0\.5000 +- +- +-  +\S+ +-$", before)
     assert re.search(r"better +1\.0000  1\.0000 +\+0\.2500  \+0\.\d+ to \+0\.\d+  0\.0001 .* ACCEPTED$", better)
     assert re.search(r"worse +0\.5000  0\.0000 +-0\.2500 .* REJECTED$", worse)
-    assert re.search(r"same .* \+0\.0000 .* ACCEPTED$", same)
+    assert re.search(r"same .* \+0\.0000  \+0\.000 to \+0\.000 +- +\S+ +ACCEPTED$", same)  # and no p of 0
     assert re.search(r"broken +- +- +- +- +- +- +failed$", broken)
     assert f"REJECTED  system={MODULE}:broken: failed: the first 5 questions failed" in reasons
     assert front.startswith("quality and latency")
     assert summary.splitlines() == [
         "2 of 4 accepted: not worse by policy default",
-        "p is corrected for 3 variants (Westfall-Young); intervals are not",
+        "p is corrected for 2 variants (Westfall-Young); intervals are not",
         "experiments.json has them as exp-001 to exp-004",
     ]
     assert f"karat: 2 of 4: system={MODULE}:better" in err
@@ -93,6 +93,18 @@ def test_a_policy_without_tests_is_warned_of(run: Run, folder: Path) -> None:
     out, _ = run("sweep.toml", "--policy", "threshold", "--require-gain")
     assert "1 of 4 accepted: not worse by policy threshold and better by RR@10" in out
     assert "p is corrected for 3 variants" in out
+
+
+def test_an_interval_that_contradicts_p_is_said(run: Run, folder: Path) -> None:
+    """Four of 24 queries rose: p is 1/2 to 4 for a gain, and the bootstrap's interval leaves out 0."""
+    body = "return _answer('few', query, lambda n: n % 2 == 0 or n < 8)"
+    code = f"from {MODULE} import _answer\ndef few(query, k):\n    {body}\n"
+    (folder / "risers.py").write_text(code)
+    (folder / "sweep.toml").write_text('[grid]\n"eval.system" = ["risers:few"]\n')
+    out, _ = run("sweep.toml", "--objective", "RR@10")
+    assert re.search(r"few +\S+ +\S+ +\+0\.0833  \+0\.0\d+ to \+0\.\d+  0\.0625", out)
+    named = "that of system=risers:few leaves out 0 with p 0.0625 for a gain, before correction"
+    assert f"\ntrust p, and not the interval, where they disagree: {named}\n" in out
 
 
 def test_a_baseline_below_its_floors_is_said(run: Run, folder: Path) -> None:

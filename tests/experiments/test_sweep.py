@@ -63,7 +63,7 @@ def test_variants_are_gated_and_decided_on_together(folder: Path) -> None:
     assert better.claims.change is not None
     assert better.claims.change.difference == 0.25
     assert better.claims.gain == 2**-12
-    assert result.tested == 4
+    assert result.tested == 3  # in one of them there is nothing to test
     labels = {read_run_file(path).provenance.title for path in (folder / "runs").glob("*.jsonl")}
     assert labels == {outcome.variant.name for outcome in result.outcomes}  # so that lists of runs tell them apart
 
@@ -78,6 +78,58 @@ def test_with_an_objective_only_a_gain_is_accepted(folder: Path) -> None:
     assert bit_better.verdict.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5 for it alone"
     assert better.verdict.reason.endswith("RR@10 rose by 0.25; p < 0.001 for 3 variants")
     assert better.verdict.corrected == 2**-12  # the one query of bit_better is never as far out as twelve
+
+
+def test_an_objective_that_is_not_among_the_measures_is_measured(folder: Path) -> None:
+    """One document is relevant to each query, so that AP is RR: 0.75 before, 1 for ``better``, and p is 1/2 to 12."""
+    result = sweep('objective = "AP"\n' + systems("better", "same"))
+    better, same = sweep_document(result).variants
+    assert result.baseline is not None
+    assert result.baseline.evaluation.means["AP"] == 0.75
+    assert (better.verdict, better.results["AP"]) == ("ACCEPTED", 1.0)
+    assert (better.objective.difference, better.objective.p_gain, better.p) == (0.25, 2**-12, 2**-12)
+    assert same.reason == "no gain is shown: AP did not move, p = 1 for it alone"
+    assert {check.metric for check in better.checks if check.kind == "non_inferior"} == {"RR@10", "P@1"}
+
+
+def test_an_objective_gets_as_many_hits_as_it_looks_at(folder: Path) -> None:
+    """Where the baseline or karat.toml has too few of them it is refused before anything is asked."""
+    text = 'objective = "R@50"\n' + systems("better")
+    with pytest.raises(InputError, match="R@50 looks at 50 hits, and the baseline was asked for 10; set k = 50 in"):
+        sweep(text)
+    with pytest.raises(InputError, match=r"R@50 looks at 50 hits, and \[eval\] k = 20 are asked for; set k = 50"):
+        sweep(text.replace("[grid]", "[base]\neval.k = 20\n[grid]"))
+    assert not count_questions()
+    config = (folder / "karat.toml").read_text()
+    (folder / "karat.toml").write_text(config + "k = 50\n")
+    record_baseline(folder)
+    (folder / "karat.toml").write_text(config)
+    (outcome,) = sweep(text).outcomes
+    assert outcome.evaluation is not None
+    assert outcome.evaluation.provenance.settings["k"] == 50
+    assert outcome.verdict.reason == "no gain is shown: R@50 did not move, p = 1 for it alone"
+
+
+def test_a_list_that_is_cut_is_noted_for_an_objective_that_looks_at_whole_lists(folder: Path) -> None:
+    """AP of ten hits is not AP."""
+    said: list[str] = []
+    sweep('objective = "AP"\n' + systems("better"), said=said)
+    assert said[0] == "AP looks at whole lists, and 10 hits are asked for; set [eval] k"
+
+
+def test_a_p_that_was_not_computed_is_null_with_a_reason(folder: Path) -> None:
+    """Where no query changed there is nothing to test; a variant that failed has no scores."""
+    same, broken, better = sweep_document(sweep(systems("same", "broken", "better"))).variants
+    assert (same.p, same.p_corrected, same.untested) == (None, None, "no query changed")
+    assert (broken.p, broken.p_corrected, broken.untested) == (None, None, "the variant failed")
+    assert better.p is not None
+    assert better.untested is None
+    tests = [entry.record.get("tests") for entry in read_log(folder / "experiments.json")]
+    assert tests[0] == {
+        "p": None, "p_corrected": None, "correction": "westfall-young", "variants": 1, "untested": "no query changed"
+    }  # fmt: skip
+    assert tests[1] is None
+    assert tests[2]["p"] == better.p
 
 
 def test_the_log_has_the_six_keys_of_fit_and_how_it_came_about(folder: Path) -> None:

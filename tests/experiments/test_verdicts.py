@@ -112,7 +112,31 @@ def test_unchanged_variants_do_not_count() -> None:
     """Nothing has to be shown for a variant in which no query changed, and it takes nothing from the others."""
     same, up = decided([0.0] * 10), decided([0.1] * 5 + [0.02] * 5)
     results = decide_variants([same, up, same], [weigh_claims(variant, "RR") for variant in (same, up, same)], NO_GAIN)
-    assert [result.corrected for result in results] == [0.0, results[1].p, 0.0]
+    assert [result.corrected for result in results] == [None, results[1].p, None]
+    assert [result.untested for result in results] == ["no query changed", "", "no query changed"]
+    assert {result.word for result in results} == {"ACCEPTED"}
+
+
+def test_changes_without_a_spread_are_no_test() -> None:
+    """All queries rose alike: no chance has a part in it, and it is not said that none changed."""
+    rose = decided([0.1] * 10)
+    (result,) = decide_variants([rose], [weigh_claims(rose, "RR")], NO_GAIN)
+    assert (result.word, result.p, result.untested) == ("ACCEPTED", None, "all queries changed alike on RR")
+    assert result.reason == "not worse by policy default; all queries changed alike on RR"
+
+
+def test_a_gain_that_could_not_be_tested_has_no_p() -> None:
+    """Nor has it that of another test: the rule that it is not worse says nothing of the objective."""
+    decision = decided([0.0, 0.1, 0.02] * 5)
+    claims = weigh_claims(decision, "AP")
+    assert claims.gain is None
+    (result,) = decide_variants([decision], [claims], Objective(measure="AP", required=True))
+    reason = "the baseline has no scores of AP for single queries"
+    assert (result.p, result.corrected, result.untested) == (None, None, reason)
+    assert (result.word, result.reason) == ("REJECTED", f"no gain is shown: {reason}")
+    alone = decide(shot([1.0] * 5), None, Policy(name="beluga", rules=(Rule(metric="RR", min=0.7),)))
+    (result,) = decide_variants([alone], [Claims()], GAIN)
+    assert (result.p, result.reason) == (None, "no gain is shown: there is no baseline")
 
 
 def test_all_that_has_to_be_shown_is_shown_together() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _WIDTH = 60  # of a name
 _COLOURS = {"ACCEPTED": "green", "REJECTED": "red"}
 _LATENCY = "latency.p95"
+_NAMED = 3  # variants in a note
 
 
 def plan_text(plan: SweepPlan) -> str:
@@ -90,8 +91,10 @@ def _summary(report: SweepReport) -> str:
     lines = [bold(f"{accepted} of {len(variants):,} accepted: not worse by policy {printable(report.policy)}{gain}")]
     if tested > 1:
         lines.append(f"p is corrected for {count_things(tested, 'variant')} (Westfall-Young); intervals are not")
-    elif not tested and report.baseline is not None:
+    elif report.baseline is not None and not _has_tests(report):
         lines.append("the policy makes no test: of many variants some pass it by chance")
+    if apart := _explain_intervals(report):
+        lines.append(apart)
     if before := sum(variant.answered_before for variant in variants):
         lines.append(
             f"{before:,} of the latencies were measured earlier, under another load; --again measures them again"
@@ -107,6 +110,33 @@ def _summary(report: SweepReport) -> str:
     ids = variants[0].id if len(variants) == 1 else f"{variants[0].id} to {variants[-1].id}"
     lines.append(f"{escaped(report.log)} has them as {escaped(ids)}")
     return "\n".join(lines)
+
+
+def _has_tests(report: SweepReport) -> bool:
+    """Return whether a variant has to show anything, apart from staying within limits."""
+    checks = (check for variant in report.variants for check in variant.checks)
+    return report.require_gain or any(check.kind == "non_inferior" for check in checks)
+
+
+def _explain_intervals(report: SweepReport) -> str:
+    """Return of which variants the interval and the p of a gain seem to contradict each other; "" for none."""
+    from karat.core import Measure
+
+    less = Measure.parse(report.objective).definition.higher_is_better is False
+    apart = []
+    for variant in report.variants:
+        change = variant.objective
+        low, high, p = change.low, change.high, change.p_gain
+        if not (isinstance(low, float) and isinstance(high, float) and isinstance(p, float)):
+            continue
+        rises = high < 0 if less else low > 0
+        # The interval has two sides, and the test of a gain one.
+        if p > report.alpha if rises else p <= report.alpha / 2:
+            where = "leaves out" if rises else "includes"
+            apart.append(f"{printable(variant.name, _WIDTH)} {where} 0 with p {p:.4f} for a gain, before correction")
+    more = f"; and {len(apart) - _NAMED:,} more" if len(apart) > _NAMED else ""
+    listed = "; that of ".join(apart[:_NAMED])
+    return f"trust p, and not the interval, where they disagree: that of {listed}{more}" if apart else ""
 
 
 def _below_floor(report: SweepReport) -> list[str]:

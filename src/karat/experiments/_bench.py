@@ -12,7 +12,14 @@ from typing import Any
 
 from karat.config import Config, override
 from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
-from karat.evaluation import Evaluation, default_measures, empty_scores, segment_queries
+from karat.evaluation import (
+    Evaluation,
+    deepest_cutoff,
+    default_measures,
+    empty_scores,
+    looks_at_whole_lists,
+    segment_queries,
+)
 from karat.experiments._effect import require_effect, require_read
 from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
@@ -81,6 +88,7 @@ class Bench:
         names = (*self.policy.measures, *([sweep.objective] if sweep.objective else []))
         self.baseline: Baseline | None = baseline and revise_baseline(self.project, baseline, names)
         self.objective = self._choose_objective()
+        self.project = self._measure_objective()
         # Absolute, because a system may change the current folder.
         self.runs = settings.runs.absolute() if settings.runs else self.project.config.folder / "runs"
         self._check_gate()
@@ -118,6 +126,35 @@ class Bench:
                 hint="record it with that measure, or choose another objective",
             )
         return objective
+
+    def _measure_objective(self) -> Project:
+        """Return the project with a named objective among its measures, so that enough hits are asked for.
+
+        The rules of the policy stay those for the measures of the project.
+        """
+        project, objective = self.project, self._sweep.objective
+        if objective is None:
+            return project
+        config = project.config
+        measured = (*config.eval.measures, objective)
+        project = replace(project, config=replace(config, eval=replace(config.eval, measures=measured)))
+        k, depth = project.settings().k, deepest_cutoff([objective])
+        if depth > k:
+            raise InputError(
+                f"the objective {objective} looks at {depth:,} hits, and [eval] k = {k:,} are asked for",
+                source=self._sweep.source,
+                hint=f"set k = {depth:,}, or choose another objective",
+            )
+        before = self.baseline and self.baseline.evaluation.provenance.settings.get("k")
+        if isinstance(before, int) and before < depth:
+            raise InputError(
+                f"the objective {objective} looks at {depth:,} hits, and the baseline was asked for {before:,}",
+                source=self._sweep.source,
+                hint=f"set k = {depth:,} in [eval], run 'karat eval' again, and record its run as the baseline",
+            )
+        if looks_at_whole_lists(objective):
+            self._say(f"{objective} looks at whole lists, and {k:,} hits are asked for; set [eval] k")
+        return project
 
     def _check_gate(self) -> None:
         """Gate an empty run, so that rules and a baseline that do not fit the golden set are found now."""
@@ -179,8 +216,9 @@ class Bench:
         decision = gate_run(
             project,
             run,
-            policy=self._sweep.policy,
-            baseline=self._settings.baseline,
+            policy=self.policy,
+            baseline=self.baseline,
+            alone=self.baseline is None,
             measures=[self.objective.measure],
             seed=self._settings.seed,
             cache=self._settings.cache,

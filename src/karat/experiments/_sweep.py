@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from karat.evaluation import Evaluation
 from karat.experiments._bench import Attempt, Bench, Progress, Say, SweepSettings
@@ -192,7 +192,9 @@ def _entry(result: SweepResult, outcome: VariantOutcome) -> SweepEntry:
     return structs.replace(
         entry,
         objective=_objective(result, outcome),
-        tests=SweepTests(p=verdict.p, p_corrected=verdict.corrected, variants=result.tested),
+        tests=SweepTests(
+            p=verdict.p, p_corrected=verdict.corrected, variants=result.tested, untested=verdict.untested or UNSET
+        ),
         golden=dict(outcome.evaluation.provenance.golden),
         baseline=result.baseline and _reference(result.baseline),
         fingerprint=outcome.evaluation.provenance.fingerprint,
@@ -276,6 +278,7 @@ def _variant(result: SweepResult, outcome: VariantOutcome) -> VariantResult:
         objective=_objective(result, outcome),
         p=outcome.verdict.p,
         p_corrected=outcome.verdict.corrected,
+        untested=None if outcome.verdict.p is not None else outcome.verdict.untested or "the variant failed",
         pareto=outcome.pareto,
         answered_before=outcome.answered_before,
         run=None if outcome.run is None else str(shorten_path(outcome.run)),

@@ -38,6 +38,8 @@ class SweepTests(Struct, frozen=True, kw_only=True):
     p_corrected: float | None
     correction: Literal["westfall-young", "holm"] = "westfall-young"
     variants: int
+    untested: str | UnsetType = UNSET
+    """Why there is no p."""
 
 
 class SweepEntry(Struct, frozen=True, kw_only=True):

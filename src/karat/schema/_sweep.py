@@ -77,7 +77,11 @@ class VariantResult(Struct, frozen=True, kw_only=True):
     """Means by measure; ``latency.p95`` in milliseconds."""
     objective: ObjectiveChange
     p: float | None
+    """The p-value of all that the variant has to show; null where nothing was tested, and ``untested`` says why."""
     p_corrected: float | None
+    """The same, corrected for the number of variants."""
+    untested: str | None
+    """Why there is no p."""
     pareto: bool
     """Whether no other variant is at least as good in quality and latency, and better in one of them."""
     answered_before: bool
