@@ -29,6 +29,8 @@ ASKED = (
     "() => { const f = document.getElementById('judge')?.elements;"
     "return f ? [f.query.value, f.document.value, f.key.value] : null }"
 )
+AT_ONCE = "const own = setTimeout; window.setTimeout = (act, time) => own(act, time === 400 ? 0 : time)"
+"""Keys count as soon as a pair appears, as for somebody who reads in no time."""
 NEXT = "key => { const f = document.getElementById('judge'); return !f || f.elements.key.value !== key }"
 
 
@@ -73,8 +75,15 @@ def press(page: Page, who: str) -> bool:
     pair = page.evaluate(ASKED)
     if pair is None:
         return False
+    page.wait_for_selector("main[data-ready]")
     page.keyboard.press(str(SAYS[who](pair[0], pair[1])))
     return True
+
+
+def answer(page: Page, key: str) -> None:
+    """Press a key once keys count."""
+    page.wait_for_selector("main[data-ready]")
+    page.keyboard.press(key)
 
 
 def settle(page: Page, key: str) -> None:
@@ -95,6 +104,7 @@ def test_two_people_judge_by_keyboard_and_a_killed_server_loses_nothing(browser:
         pages = {who: browser.new_context().new_page() for who in SAYS}
         faults = {who: watch(page, origin) for who, page in pages.items()}
         for who, page in pages.items():
+            page.add_init_script(AT_ONCE)
             page.goto(f"{origin}judge?queue=first&who={who}")
         given = _judge(pages, most=120)
         first.kill()
@@ -167,14 +177,15 @@ def test_keys_spans_notes_and_undo(browser: Browser, project: Path) -> None:
         page.keyboard.press("n")
         page.keyboard.type("1 note u s c")
         page.keyboard.press("Escape")
-        page.keyboard.press("3")
+        answer(page, "3")
         settle(page, key)
+        assert "Saved: 3 " in page.inner_text("#told")
         for letter in "cs":
             key = page.evaluate(ASKED)[2]
-            page.keyboard.press(letter)
+            answer(page, letter)
             settle(page, key)
         key, before = page.evaluate(ASKED)[2], page.evaluate(ASKED)[:2]
-        page.keyboard.press("u")
+        answer(page, "u")
         settle(page, key)
         assert page.evaluate(ASKED)[:2] != before
         page.keyboard.press("?")
@@ -190,6 +201,36 @@ def test_keys_spans_notes_and_undo(browser: Browser, project: Path) -> None:
     text = open_desk(project).golden.document_by_id[document].text.encode()
     assert text[slice(*first["span"])].decode() == "café"
     assert [line.get("verdict", "grade") for line in lines] == ["grade", "cannot_tell", "skip", "undo"]
+
+
+@pytest.mark.slow(10)
+def test_nothing_counts_before_somebody_can_have_looked(browser: Browser, project: Path) -> None:
+    """A key that bounces and a second click do not grade the next pair; Enter among the words sends no grade either."""
+    with serving(project) as (_, port):
+        page = browser.new_page()
+        watch(page, origin := f"http://127.0.0.1:{port}")
+        page.add_init_script(
+            "const own = setTimeout;"
+            "window.setTimeout = (act, time) => time === 400 ? (ready = act, 0) : own(act, time)"
+        )
+        page.goto(f"{origin}/judge?queue=first&who=ana")
+        first = page.evaluate(ASKED)
+        page.keyboard.press("0")
+        page.click("[data-answer='1']")
+        assert "did not count" in page.inner_text("#told")
+        page.evaluate("ready()")
+        page.click("details.more summary")
+        page.focus("[name=quote]")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+        page.keyboard.press("2")
+        page.wait_for_function(NEXT, arg=first[2])
+        assert "Saved: 2 " in page.inner_text("#told")
+        page.keyboard.press("2")
+        assert "did not count" in page.inner_text("#told")
+        page.close()
+    (saved,) = (json.loads(line) for line in (project / "labels/people/ana.jsonl").read_text().splitlines()[1:])
+    assert (saved["query"], saved["document"], saved["grade"]) == (first[0], first[1], 2)
 
 
 @pytest.mark.slow(30)
@@ -233,11 +274,11 @@ def test_notes_and_chosen_words_stay_with_their_pair(project: Path, browser: Bro
         assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
         assert page.locator("#chosen").is_visible()
         key = page.evaluate(ASKED)[2]
-        page.keyboard.press("2")
+        answer(page, "2")
         page.wait_for_function(NEXT, arg=key)
         assert page.input_value("[name=note]") == ""
         key = page.evaluate(ASKED)[2]
-        page.keyboard.press("u")
+        answer(page, "u")
         page.wait_for_function(NEXT, arg=key)
         assert page.evaluate(ASKED)[:2] == pair[:2]
         assert (page.input_value("[name=note]"), page.input_value("#judge [name=end]")) == ("not sure", end)
@@ -259,7 +300,7 @@ def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, bro
         page.wait_for_selector("#judge")
         pair = page.evaluate(ASKED)
         context.clear_cookies()
-        page.keyboard.press("2")
+        answer(page, "2")
         link = page.locator("#told a")
         link.wait_for()
         assert "Not saved" in page.inner_text("#told")
@@ -269,7 +310,7 @@ def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, bro
         other.keyboard.press("Enter")
         other.wait_for_selector("#judge")
         page.bring_to_front()
-        page.keyboard.press("2")
+        answer(page, "2")
         page.wait_for_function(NEXT, arg=pair[2])
         context.close()
     (saved,) = (json.loads(line) for line in (project / "labels/people/Ana.jsonl").read_text().splitlines()[1:])

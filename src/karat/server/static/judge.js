@@ -4,8 +4,10 @@
 (() => {
   const page = document.querySelector("main");
   const pause = (time) => new Promise((resume) => { setTimeout(resume, time); });
+  const QUIET = 400; // milliseconds in which nobody can have looked at a new pair
   let begun = performance.now();
   let busy = false;
+  let timer = 0;
 
   function tell(text, isTrouble = false) {
     const place = document.getElementById("told");
@@ -66,8 +68,30 @@
     return true;
   }
 
+  /** What comes with a new pair was meant for the one before: a key that bounces, or a second click. */
+  function rest() {
+    delete page.dataset.ready;
+    clearTimeout(timer);
+    timer = setTimeout(() => { page.dataset.ready = ""; }, QUIET);
+  }
+
+  function isTooSoon() {
+    if ("ready" in page.dataset || !document.getElementById("judge")) return false;
+    tell("Too soon after this pair appeared: that did not count. Press again.");
+    return true;
+  }
+
+  /** Return what is said of a pair that was sent. */
+  function describe(form, submitter) {
+    if (form.id === "undo") return "Taken back: it is asked again.";
+    const title = form.querySelector(".document h2")?.textContent ?? form.elements.document.value;
+    const answer = /^\d/.test(submitter.value) ? submitter.textContent : submitter.lastChild.textContent;
+    return `Saved: ${answer.trim()}, for ${title.length > 80 ? `${title.slice(0, 80)} …` : title}`;
+  }
+
   function begin() {
     begun = performance.now();
+    rest();
     restore();
     page.querySelector("#text mark")?.scrollIntoView({ block: "nearest" });
   }
@@ -83,8 +107,9 @@
   }
 
   async function send(form, submitter) {
-    if (busy) return;
+    if (busy || isTooSoon()) return;
     busy = true;
+    const done = describe(form, submitter);
     const fields = new URLSearchParams(new FormData(form, submitter));
     if (fields.has("seconds")) fields.set("seconds", ((performance.now() - begun) / 1000).toFixed(1));
     let renewed = false;
@@ -102,7 +127,7 @@
         }
         const html = await answer.text();
         if (answer.status === 401) { askToSignIn(); return; }
-        if (answer.ok && put(html, answer.url)) return;
+        if (answer.ok && put(html, answer.url)) { tell(done); return; }
         const message = new DOMParser().parseFromString(html, "text/html").querySelector("main p")?.textContent;
         tell(`Not saved: ${message ?? answer.status}`, true);
         return;
