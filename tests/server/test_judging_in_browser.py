@@ -210,8 +210,7 @@ def test_nothing_counts_before_somebody_can_have_looked(browser: Browser, projec
         page = browser.new_page()
         watch(page, origin := f"http://127.0.0.1:{port}")
         page.add_init_script(
-            "const own = setTimeout;"
-            "window.setTimeout = (act, time) => time === 400 ? (ready = act, 0) : own(act, time)"
+            "const own = setTimeout;window.setTimeout = (act, time) => time === 400 ? (ready = act, 0) : own(act, time)"
         )
         page.goto(f"{origin}/judge?queue=first&who=ana")
         first = page.evaluate(ASKED)
