@@ -145,10 +145,16 @@ def test_synth_makes_sets(run: Run, folder: Path) -> None:
     assert (folder / "n1" / "documents.jsonl").read_bytes() == (folder / "n2" / "documents.jsonl").read_bytes()
 
 
+def test_queries_of_a_run_that_are_not_in_the_set_are_named(run: Run, folder: Path) -> None:
+    """The first of them, so that somebody can look."""
+    (folder / "other.txt").write_text("q0 Q0 pool 1 1 t\nx7 Q0 pool 1 1 t\n")
+    assert "1 query of the runs left out: not in the set ('x7')" in run("pool", "other.txt", "--golden", "set")[1]
+
+
 def test_pool_and_merge_go_round(run: Run, folder: Path) -> None:
     """What pool writes, merge takes back once the grades are filled in; the report tells agreement."""
     out, _ = run("pool", "run.txt", "--golden", "set", "--depth", "5", "-o", "pool.jsonl")
-    assert out == "pool.jsonl: 2 of 3 pairs, 2 not judged yet\n"
+    assert out == "pool.jsonl: 2 of 3 pairs: those that are not judged yet\n"
     rows = [json.loads(line) for line in (folder / "pool.jsonl").read_text().splitlines()]
     assert [(row["query"], row["document"]) for row in rows] == [("q1", "pool"), ("q0", "pool")]
     everything = [json.loads(line) for line in run("pool", "run.txt", "--golden", "set", "--all")[0].splitlines()]

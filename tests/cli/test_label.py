@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.gate_project import main
+from karat.labelling import open_desk
 from karat.schema import DOCUMENTS, json_schema
 from labelling.rooms import make_project
 
@@ -23,6 +24,28 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, s
     code = main(["label", *arguments])
     printed = capsys.readouterr()
     return code, printed.out, printed.err
+
+
+def test_a_folder_of_runs_is_as_many_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The number tells how many systems the pairs come from."""
+    (project / "made").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (project / name).rename(project / "made" / name)
+    _, out, _ = call(capsys, "queue", "first", "made", "--overlap", "1", "--depth", "1")
+    assert out.startswith("first: 8 pairs from the first rank of 2 runs;")
+
+
+def test_the_list_of_disputes_says_what_it_leaves_out(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten are shown, and the others counted."""
+    call(capsys, "queue", "first", "a.txt", "b.txt", "--overlap", "1", "--depth", "2")
+    desk = open_desk(project)
+    rows = [(row.query, document) for row in desk.open_queue("first").queue.rows for document in row.documents]
+    for query, document in rows[:12]:
+        for who, grade in (("ana", "0"), ("bo", "3")):
+            call(capsys, "save", "first", query, document, grade, "--who", who)
+    _, out, _ = call(capsys, "agreement")
+    assert "disputes to settle: 12, settled: 0" in out
+    assert out.endswith("\n  and 2 more; --json lists all\n")
 
 
 def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

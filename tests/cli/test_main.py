@@ -144,7 +144,12 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
     ("arguments", "message"),
     [
         (["scroe"], "no verb 'scroe', did you mean 'score' or 'store'?"),
-        (["zzz"], "no verb 'zzz'"),
+        (["zzz"], "no verb 'zzz'; 'karat --help' lists the verbs"),
+        (["golden", "lint"], "no verb 'lint', did you mean 'check'?"),
+        (["runs", "ls"], "no verb 'ls', did you mean 'list'?"),
+        (["baseline", "updaet"], "no verb 'updaet', did you mean 'update'?"),
+        (["golden", "sweep"], "no verb 'sweep', did you mean 'karat sweep'?"),
+        (["serve", "token", "xyzzy"], "no verb 'xyzzy'; it has add, list, revoke"),
         (["score", "--jason", "a", "b"], "No such option '--jason'. Did you mean '--json'?"),
         (["--zzz"], "No such option '--zzz'"),
         (["score", "qrels.txt"], "Missing argument 'RUN...'"),

@@ -100,7 +100,8 @@ BROKEN = {
         ("broken_code:x", "broken_code cannot be imported: ZeroDivisionError: division by zero ("),
         ("broken_code:x", "broken_code.py, line 2)"),
         ("broken_syntax:x", "broken_syntax cannot be imported: SyntaxError: "),
-        ("broken_twice:x", "broken_twice cannot be imported: ValueError: measure 'ndcg' is registered twice"),
+        ("broken_twice:x", "broken_twice cannot be imported: ValueError: there is a measure 'nDCG' already;"),
+        ("broken_twice:x", "broken_twice.py, line 3)"),
     ],
 )
 def test_what_is_wrong_is_one_message(folder: Path, name: str, message: str) -> None:

@@ -55,6 +55,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_project_has_a_number_of_queries(run: Run, folder: Path) -> None:
+    """Named, or the current folder; --n wins. All eight queries of the set have something to find."""
+    arguments = ((str(folder),), (), ("-n", "8"))
+    named, here, counted = (json.loads(run("--sd", "0.2", "--json", *more)[0]) for more in arguments)
+    assert named == here == counted
+    assert json.loads(run(".", "--n", "20", "--json")[0])["rows"][0]["n"] == 20
+
+
 def test_without_anything_there_are_three_guesses(run: Run) -> None:
     """The numbers of the specification, and a sentence."""
     assert run()[0] == (
@@ -181,7 +189,7 @@ def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> N
     [
         ("--run b.jsonl --sd 0.2", "--sd is measured with --run"),
         ("--against a.jsonl", "--against goes with --run"),
-        ("--golden .", "--golden goes with --run"),
+        (". --golden set", "the project is . or set; name one"),
         ("-m RR@10", "--measure goes with --run"),
         ("--effect 0", "'--effect'"),
         ("--effect nan", "effect nan should be a finite number above 0"),

@@ -130,6 +130,13 @@ def test_a_mean_of_nothing_is_null(cli: Cli, files: Path) -> None:
     assert cli("score", "qrels.txt", "good.txt", "-m", "AP").splitlines()[1].split() == ["AP", "-", "0/1"]
 
 
+def test_measures_behind_a_comma_are_several(cli: Cli, files: Path) -> None:
+    """Tools that take a list get one; commas between parameters are none of it."""
+    error = cli("score", "qrels.txt", "good.txt", "-m", "nDCG@10,AP", code=2)
+    assert error == "karat: 'nDCG@10,AP' names several measures; write -m nDCG@10 -m AP\n"
+    assert "nDCG" in cli("score", "qrels.txt", "good.txt", "-m", "nDCG(gain='exp', judged_only=True)@10")
+
+
 def test_repeated_documents_are_noted(cli: Cli, files: Path) -> None:
     """The note has the number of hits that were left out and of queries they are in; so has the JSON."""
     Path("log.jsonl").write_text(

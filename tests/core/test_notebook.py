@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from karat.core import Markup, Provenance, Scores, draw_interval, show_table
+from karat.core import Document, GoldenSet, Markup, Provenance, Query, Scores, draw_interval, show_table
 from karat.evaluation import Evaluation
 from karat.gate import Policy, Rule, compare, decide
 
@@ -29,6 +29,17 @@ def make_evaluation(name: str, shift: float) -> Evaluation:
     scores = Scores.from_columns(name, {"RR@10": values}, queries=[*values, "q40"])
     provenance = Provenance(name=name)
     return Evaluation(provenance=provenance, scores=scores, means=scores.mean(), queries=scores.queries)
+
+
+def test_a_golden_set_is_one_line() -> None:
+    """Its documents would fill screens."""
+    golden = GoldenSet(
+        name="hotel",
+        version="1.2.0",
+        documents=(Document(id="a", text="x" * 9999),),
+        queries=(Query(id="q", text="?"),) * 2,
+    )
+    assert repr(golden) == "<GoldenSet 'hotel' 1.2.0, 1 document, 2 queries, 0 judgments>"
 
 
 def test_scores_show_means_counts_and_reasons() -> None:

@@ -77,7 +77,7 @@ def test_an_unknown_name_far_from_all_lists_what_there_is(table: Registry[int]) 
 @pytest.mark.parametrize(("name", "aliases"), [("one", ()), ("UNO", ()), ("three", ("EINS",)), ("three", ("two",))])
 def test_a_name_is_taken_only_once(table: Registry[int], name: str, aliases: tuple[str, ...]) -> None:
     """A second owner of a name or alias, in any case, is refused, and leaves nothing behind."""
-    with pytest.raises(ValueError, match=r"number '\w+' is registered twice"):
+    with pytest.raises(ValueError, match=r"there is a number '(One|two)' already; choose another"):
         table.add(name, 3, aliases)
     assert list(table) == [1, 2]
     with pytest.raises(MeasureError, match="unknown number 'three'"):
@@ -143,7 +143,7 @@ def test_a_broken_plug_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_plug_in_cannot_take_a_built_in_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plug-in that calls its measure nDCG is refused, and nDCG stays what it was."""
     install(tmp_path, PLUGIN.replace("top_judged", "ndcg"), "karat_plugin_thief", monkeypatch)
-    with pytest.raises(MeasureError, match="measure 'ndcg' is registered twice"):
+    with pytest.raises(MeasureError, match="there is a measure 'nDCG' already; choose another"):
         karat.Measure.parse("TopJudged")
     assert MEASURES.get("ndcg").name == "nDCG"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -204,6 +205,13 @@ def test_to_polars_has_null_where_there_is_no_value(scores: Scores) -> None:
     frame = scores.to_polars()
     assert frame.schema == {"query_id": pl.String, "R@5": pl.Float64, "P@1": pl.Float64, "NumRet": pl.Float64}
     assert frame.to_dicts() == scores.to_dicts()
+
+
+def test_without_pandas_it_is_named(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pandas is optional, and its absence is no traceback of an import."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"to_pandas\(\) needs pandas .*; pip install pandas"):
+        scores.to_pandas()
 
 
 def test_to_pandas_has_nan_where_there_is_no_value(scores: Scores) -> None:

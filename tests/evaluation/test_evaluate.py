@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+import karat
 from each import each
 from karat import golden
 from karat.core import (
@@ -172,6 +173,29 @@ def test_documents_are_ingested_and_readiness_is_asked_for():
     slow.ready = lambda: False
     with pytest.raises(SystemFailed, match=r"is not ready after 0\.3 s"):
         make_run(SET, slow, Settings(ready_timeout=0.3))
+
+
+def test_a_system_that_ingests_is_not_given_nothing():
+    """A set whose documents are elsewhere is refused: every score would be 0. A system that knows its ids goes on."""
+
+    class Store:
+        taken = None
+
+        def ingest(self, documents):
+            self.taken = documents
+
+        def retrieve(self, query, k):
+            return [query[0]]
+
+    class Filled(Store):
+        def document_ids(self):
+            return ["a", "b", "c"]
+
+    bare, store, filled = replace(SET, documents=()), Store(), Filled()
+    with pytest.raises(InputError, match="there is no document for Store to ingest; the golden set holds none; name"):
+        karat.evaluate(bare, store, ["P@1"])
+    assert store.taken is None
+    assert karat.evaluate(bare, filled, ["P@1"]).mean() == karat.evaluate(SET, Store(), ["P@1"]).mean()
 
 
 def test_an_ingest_that_breaks_is_the_systems_failure():

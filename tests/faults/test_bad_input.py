@@ -50,7 +50,7 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     },
     **{
         f"grade {text}": (graded(text), RUN, "run.txt", f"qrels.txt, line 2: grade {text!r} is not a whole number; ")
-        for text in ("1.0", "x", "1_000", "\u0663", "nan")
+        for text in ("1.5", "x", "1_000", "\u0663", "nan")
     },
     "grade huge": (graded("9" * 40), RUN, "run.txt", "qrels.txt, line 2: grade '9999999"),
     "too few columns": (QRELS, RUN.replace(" 1.0 t", " 1.0"), "run.txt", "run.txt, line 2: 5 columns instead of 6; "),

@@ -57,6 +57,7 @@ def test_a_wrong_value_is_named(ask, value, message):
     ("ask", "value", "wanted"),
     [
         ("integer", "-3", -3),
+        ("integer", "2.0", 2),
         ("integer", 2.0, 2),
         ("id", 17, "17"),
         ("texts", "one", ("one",)),

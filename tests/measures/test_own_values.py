@@ -34,6 +34,7 @@ def register() -> Iterator[Register]:
         ([0.5, 7.0], r"Own@3 returned 7, outside of the range that it declares, 0 to 1"),
         ([-0.1, 0.0], r"Own@3 returned -0.1, outside of the range"),
         ([math.inf, 0.0], r"Own@3 returned inf, outside of the range"),
+        ([0.5, 7.0], r"return NaN where a query has no value"),
         ([0.5], r"Own@3 returned 1 values for 2 queries; return one for each, in order"),
         ([], r"Own@3 returned 0 values for 2 queries"),
     ],

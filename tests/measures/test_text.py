@@ -46,12 +46,20 @@ def test_a_score_that_is_no_finite_number_is_refused(text: str) -> None:
     assert refused(f"q1\td0\t1.0\nq1\td1\t{text}\n", format="tsv") == wanted
 
 
-@each("text", ["1.0", "x", "1e0", "1_0", "\u0663", "+", "1.5", "nan", "0x1"])
+@each("text", ["1.", ".0", "x", "1e0", "1_0", "\u0663", "+", "1.5", "nan", "0x1"])
 def test_a_grade_that_is_no_whole_number_is_refused(text: str) -> None:
     """A grade is an integer, and is not rounded to one."""
     wanted = f"f, line 2: grade {text!r} is not a whole number; grades are integers such as 0, 1, 2"
     assert refused(f"q1 0 d0 1\nq1 0 d1 {text}\n", "qrels") == wanted
     assert refused(f"q1,d0,1\nq1,d1,{text}\n", "qrels", "csv") == wanted
+
+
+@each("text", ["2", "2.0", "+2.000", "002.0"])
+def test_a_grade_may_be_written_as_pandas_does(text: str) -> None:
+    """A column that once had a missing value is written as 2.0, which trec_eval, too, reads as 2."""
+    assert read(f"q1 0 d1 {text}\n", "qrels") == {"q1": {"d1": 2}}
+    assert read(f"q1,d1,{text}\n", "qrels", "csv") == {"q1": {"d1": 2}}
+    assert read(f"query_id\tdoc_id\trelevance\nq1\td1\t{text}\n", "qrels", "tsv") == {"q1": {"d1": 2}}
 
 
 @each("text", ["1000000000000001", "-1000000000000001", "9" * 30, "9" * 5000])
@@ -114,7 +122,7 @@ def test_ragged_tables_are_refused(format: str) -> None:
 
 def test_a_document_that_stands_twice_is_named() -> None:
     """A duplicate is named by query, document and line, in every format."""
-    what = "document 'd1' appears twice for query 'q1'; keep its best score"
+    what = "document 'd1' appears twice for query 'q1'; keep only its best score, and collapse chunks"
     record = '{"qid": "q1", "doc": "d1", "score": 1}'
     assert refused("q1 Q0 d1 1 2 t\nq2 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n").startswith(f"f, line 3: {what}")
     assert refused("q1,d1,1\n\nq1,d1,1\n", format="csv").startswith(f"f, line 3: {what}")

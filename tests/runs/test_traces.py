@@ -600,7 +600,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b"q1 Q0 pool 1 2 x\nq1 Q0 pool 2 1 x\n",
             2,
             "document 'pool' appears twice for query 'q1'",
-            "keep its best score; chunks are collapsed to their document before scoring",
+            "keep only its best score, and collapse chunks to their document yourself",
         ),
         (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, for example with iconv"),
         (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to continue it"),

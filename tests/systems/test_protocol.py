@@ -47,6 +47,17 @@ def find(query, k):
     return []
 
 
+def test_a_class_in_the_place_of_an_instance():
+    """The message says what to type."""
+
+    class Search:
+        def retrieve(self, query, k):
+            return []
+
+    with pytest.raises(UsageError, match=r"Search is a class; did you mean Search\(\)\?"):
+        adapt(Search)
+
+
 def test_objects_and_functions_are_systems():
     """Both become one thing with a name, and what they tell of themselves."""
     shop = adapt(Shop())

@@ -13,6 +13,7 @@ from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, escaped, printable, quantity, render, tell
+from karat.cli._verbs import HintingGroup
 from karat.core import count_things
 from karat.files import shorten_path
 
@@ -32,7 +33,7 @@ _TEXT = 60
 _RUN = click.argument("runs", metavar="[RUN|DIR]", nargs=-1)
 
 
-@click.group("baseline")
+@click.group("baseline", cls=HintingGroup)
 def command() -> None:
     """The baseline is a file in git with the scores of the last accepted run and the parts of its system.
 

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 def command(context: click.Context, /, folder: str, **options: Any) -> None:
     """Check the golden set of DIR, ask its system every question, score the answers and decide by the gate.
 
-    Does what karat golden check, karat eval, karat gate and karat report do, in one command. The exit code is 2 for an
-    error in the golden set, 1 for a failed gate, and 3 for a system that cannot be asked.
+    Does what karat golden check, karat eval, karat gate and karat report do, in one command. The exit code is 0 for
+    pass, 1 for a failed gate, 2 for an error in the golden set, 3 for a system that cannot be asked, and for an
+    inconclusive gate 0 or 4, as the policy says.
 
     Example: karat check examples/hotel
     """

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped, render
+from karat.cli._verbs import HintingGroup
 
 if TYPE_CHECKING:
     from karat.schema.engine import EngineReport
 
 
-@click.group("engine")
+@click.group("engine", cls=HintingGroup)
 def command() -> None:
     """Check where work can run: in this process, or on a Spark cluster.
 

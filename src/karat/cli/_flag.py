@@ -8,6 +8,7 @@ import click
 
 from karat.cli._pairs import find_user, split_pairs
 from karat.cli._table import emit, escaped, render
+from karat.cli._verbs import HintingGroup
 
 if TYPE_CHECKING:
     from karat.schema.trials import FlagChangeRow, FlagHistory, FlagList, FlagRow
@@ -17,7 +18,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _FIELDS = ("percent", "variants", "overrides", "enabled", "shadow_percent", "salt")
 
 
-@click.group("flag")
+@click.group("flag", cls=HintingGroup)
 def command() -> None:
     """Flags decide which sessions get a feature. Hosts see a change within a second.
 

@@ -100,20 +100,16 @@ def _ask_trial(store: str, feature: str | None) -> dict[str, float]:
 def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:
     """Print a policy as it is in the project of a run or folder; a built-in one needs no project."""
     from karat.gate import POLICIES
-    from karat.projects import find_project, open_project, show_policy
+    from karat.projects import find_project, is_project, open_project, show_policy
     from karat.reports import describe_policy
     from karat.schema import to_json
 
     project = None
-    if place is not None or name not in POLICIES or _is_project(Path()):
+    if place is not None or name not in POLICIES or is_project("."):
         folder = Path(place or ".")
         project = open_project(folder if folder.is_dir() else find_project(folder))
     document = show_policy(project, name)
     emit(to_json(document) if as_json else describe_policy(document, style=style()))
-
-
-def _is_project(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("karat.toml", "golden.toml"))
 
 
 def deliver(document: DecisionDocument, *outputs: Callable[[], None]) -> int:

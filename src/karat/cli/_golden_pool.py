@@ -11,7 +11,7 @@ import click
 from karat.cli._output import STDOUT
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
-from karat.core import count_things
+from karat.core import count_things, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karat.golden import PoolDecision, Pooled, RankedRuns
     from karat.schema import GoldenDecision
 
-_DEPTH, _MEASURE, _SURE, _SHOWN, _MOSTLY = 20, "DCG@10", 0.999, 0.00005, 0.8
+_DEPTH, _MEASURE, _SURE, _SHOWN, _MOSTLY, _NAMED = 20, "DCG@10", 0.999, 0.00005, 0.8, 3
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 
 
@@ -80,7 +80,7 @@ def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json
     rows = list(golden.pool_rows(gold, chosen.pairs, ranked.passages))
     strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
     notes = [] if set_ or source is None else [f"the golden set is that of {source}"]
-    for note in (*notes, *ranked.notes, *_notes(rows, len(strangers)), *chosen.notes):
+    for note in (*notes, *ranked.notes, *_notes(rows, sorted(strangers)), *chosen.notes):
         say(note)
     if output in (None, *STDOUT):
         emit(golden.pool_text(rows), nl=False)
@@ -107,7 +107,9 @@ def _pool(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Chos
     chosen = pairs if options["everything"] else [pair for pair in pairs if pair.grade is None]
     written = chosen[: options["limit"]]
     document = golden.describe_pool(pairs, len(written))
-    line = f"{document.written:,} of {document.pairs:,} pairs, {document.unjudged:,} not judged yet"
+    is_whole = document.written == document.unjudged
+    judged = ": those that are not judged yet" if is_whole else f", {document.unjudged:,} not judged yet"
+    line = f"{document.written:,} of {document.pairs:,} pairs{judged}"
     return _Chosen(written, line, to_json(document))
 
 
@@ -210,8 +212,12 @@ def _find_project(run: str) -> str | None:
     return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
 
 
-def _notes(rows: list[dict[str, object]], strangers: int) -> list[str]:
-    notes = [f"{count_things(strangers, 'query', 'queries')} of the runs left out: not in the set"] if strangers else []
+def _notes(rows: list[dict[str, object]], strangers: list[str]) -> list[str]:
+    notes = []
+    if strangers:
+        examples = f"{', '.join(map(shorten, strangers[:_NAMED]))}{' ...' if len(strangers) > _NAMED else ''}"
+        count = count_things(len(strangers), "query", "queries")
+        notes.append(f"{count} of the runs left out: not in the set ({examples})")
     without = sum("text" not in row for row in rows)
     if without:
         notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; --golden names a set with documents")

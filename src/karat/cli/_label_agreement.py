@@ -68,7 +68,8 @@ def _list_disputes(document: LabelAgreement) -> list[str]:
             f"{escaped(who)} {'cannot tell' if grade is None else grade}" for who, grade in row.grades.items()
         )
         lines.append(f"  {escaped(row.query)} {escaped(row.document)}: {grades}")
-    return lines
+    more = len(document.disputes) - _SHOWN
+    return [*lines, f"  and {more:,} more; --json lists all"] if more > 0 else lines
 
 
 def _estimate(estimate: LabelEstimate) -> str:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from karat.core import UsageError
+
+_LISTED = re.compile(r",\s*(?=[^\W\d])(?![^()]*\))")
+"""The commas between the names of measures, which are not those between the parameters of one."""
+
 
 def load_named_measures(
     _context: click.Context, _parameter: click.Parameter, measures: Iterable[str]
 ) -> tuple[str, ...]:
     """Import the modules of measures such as ``my_measures:Miss@5``, and return all without modules."""
+    for measure in measures:
+        if len(names := _LISTED.split(measure)) > 1:
+            raise UsageError(f"{measure!r} names several measures; write -m {' -m '.join(names)}")
     if not any(":" in measure for measure in measures):
         return tuple(measures)
     from karat.cli._ending import note_own_code

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 
 
 @click.command("power")
+@click.argument("place", metavar="[DIR]", required=False)
 @click.option("--run", metavar="RUN", help="Measure the spread of the differences between this run and --against.")
 @click.option(
     "--against", metavar="RUN", help="The run or baseline to compare --run with.  [default: the project's baseline]"
 )
 @click.option(
-    "--golden", "--project", "folder", metavar="DIR", help="The project.  [default: the folder that --run is in]"
+    "--golden",
+    "--project",
+    "folder",
+    metavar="DIR",
+    help="The same as DIR.  [default: the folder that --run is in, or the current one]",
 )
 @click.option(
     "-m",
@@ -44,7 +49,9 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     help="Standard deviation of the differences, query by query.  [default: three guesses]",
 )
-@click.option("-n", "--n", type=click.IntRange(min=2), help="The number of queries.  [default: that of --run]")
+@click.option(
+    "-n", "--n", type=click.IntRange(min=2), help="The number of queries.  [default: that of --run, or of the project]"
+)
 @click.option(
     "--power",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -74,11 +81,13 @@ if TYPE_CHECKING:
     help="With --gate: how many runs to simulate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool, **options: Any) -> None:
+def command(as_json: bool, place: str | None, **options: Any) -> None:
     """Plan how many queries are needed to find a difference between two systems, and what a number of them can find.
 
     That depends on how much the differences vary from query to query. --run measures it; otherwise pass --sd, or see
     three guesses: 0.15 for two similar systems, 0.25 for a usual change, 0.35 for very different systems.
+
+    In a project, or with DIR, the number of queries is that of its golden set.
 
     With --gate, karat simulates runs from the scores of the project's baseline and decides on them by its policy. It
     shows how many fail although nothing changed except by chance, and how many are caught if some queries lost their
@@ -86,21 +95,28 @@ def command(as_json: bool, **options: Any) -> None:
 
     Example: karat power --effect 0.03 --sd 0.2 --n 120
     """
+    from karat.core import UsageError
+
+    if place is not None:
+        if options["folder"] is not None:
+            raise UsageError(f"the project is {place} or {options['folder']}; name one")
+        options["folder"] = place
     if options.pop("gate"):
         _print_gate(as_json, **options)
         return
-    from karat.core import UsageError
     from karat.gate.power import Aim
-    from karat.projects import plan_power
+    from karat.projects import is_project, plan_power
     from karat.schema import to_json
 
     if options["run"] is not None and options["sd"] is not None:
         raise UsageError("--sd is measured with --run; give one of them")
     if options["policy"] is not None:
         raise UsageError("--policy goes with --gate")
-    for name, key in (("--against", "against"), ("--golden", "folder"), ("--measure", "measures")):
+    for name, key in (("--against", "against"), ("--measure", "measures")):
         if options["run"] is None and options[key]:
             raise UsageError(f"{name} goes with --run")
+    if options["run"] is None and options["folder"] is None and is_project("."):
+        options["folder"] = "."
     plan = plan_power(
         options["run"],
         Aim(effect=options["effect"], power=options["power"], alpha=options["alpha"], sides=int(options["sides"])),

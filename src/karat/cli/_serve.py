@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, escaped, tell
-from karat.cli._verbs import DefaultGroup
+from karat.cli._verbs import DefaultGroup, HintingGroup
 
 if TYPE_CHECKING:
     from karat.schema.pages import ServerStart
@@ -92,7 +92,7 @@ def pages(
     )
 
 
-@command.group("token", short_help="Add, list or revoke the tokens of people and programs.")
+@command.group("token", cls=HintingGroup, short_help="Add, list or revoke the tokens of people and programs.")
 def token() -> None:
     """The tokens with which people and programs sign in: viewers look, annotators judge, admins decide.
 

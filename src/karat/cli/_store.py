@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import click
 
 from karat.cli._table import emit, escaped
+from karat.cli._verbs import HintingGroup
 
 
-@click.group("store")
+@click.group("store", cls=HintingGroup)
 def command() -> None:
     """Create, check or copy the store of a log: a file, or an address such as postgresql://USER@HOST/DATABASE.
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from karat.cli._table import emit, render
+from karat.cli._verbs import HintingGroup
 
 if TYPE_CHECKING:
     from karat.schema import SystemKind
 
 
-@click.group("systems")
+@click.group("systems", cls=HintingGroup)
 def command() -> None:
     """The vector stores, search engines and retrievers that [system] in karat.toml can name.
 

@@ -10,6 +10,7 @@ from karat.cli._days import parse_day
 from karat.cli._pairs import find_user, split_pairs
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
+from karat.cli._verbs import HintingGroup
 
 if TYPE_CHECKING:
     from karat.schema.trials import TrialForecast
@@ -35,7 +36,7 @@ _SHARES = click.option(
 )
 
 
-@click.group("trial")
+@click.group("trial", cls=HintingGroup)
 def command() -> None:
     """Trials stay valid however often you look, and graduate only if every condition is met.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -56,7 +56,57 @@ def _restore(variable: str, value: str | None) -> None:
         os.environ[variable] = value
 
 
-class DefaultGroup(click.Group):
+_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "add": ("record", "save", "merge"),
+    "create": ("queue", "start", "init"),
+    "delete": ("prune", "forget", "remove", "undo"),
+    "drop": ("prune", "forget"),
+    "export": ("convert",),
+    "evaluate": ("eval",),
+    "lint": ("check",),
+    "ls": ("list", "status"),
+    "make": ("queue", "synth"),
+    "new": ("init", "queue", "start"),
+    "remove": ("prune", "forget"),
+    "rm": ("prune", "forget"),
+    "set-up": ("init",),
+    "stats": ("report", "status", "health"),
+    "test": ("check", "gate"),
+    "validate": ("check",),
+    "verify": ("check", "gate"),
+    "view": ("show", "serve"),
+    "why": ("explain",),
+}
+"""The verbs that people may mean by a word that is none."""
+
+
+class HintingGroup(click.Group):
+    """A group that answers a word that is no verb of it with the verbs that may be meant."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        verbs = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in verbs:
+            if ctx.resilient_parsing:  # a shell completes what comes after a mistyped verb
+                return None, None, []
+            ctx.fail(f"no verb {args[0]!r}{self._find_meant(ctx, args[0], verbs)}")
+        return super().resolve_command(ctx, args)
+
+    def _find_meant(self, ctx: click.Context, word: str, verbs: Sequence[str]) -> str:
+        """Return the verbs that a word may mean: synonyms, then similar ones, then those of karat itself."""
+        synonyms = _SYNONYMS.get(word.lower(), ())
+        if meant := [verb for verb in synonyms if verb in verbs]:
+            return f", did you mean {' or '.join(map(repr, meant))}?"
+        if near := did_you_mean(word, verbs):
+            return near
+        top = ctx.find_root()
+        if top is ctx or not isinstance(top.command, click.Group):
+            return f"; '{ctx.command_path} --help' lists the verbs"
+        if elsewhere := [verb for verb in (word, *synonyms) if verb in top.command.list_commands(top)]:
+            return f", did you mean '{top.info_name} {elsewhere[0]}'?"
+        return f"; it has {', '.join(verbs)}"
+
+
+class DefaultGroup(HintingGroup):
     """A group that may have a ``default``: the verb that is meant where the first word is none."""
 
     default = ""
@@ -69,7 +119,7 @@ class DefaultGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-class FolderlessGroup(click.Group):
+class FolderlessGroup(HintingGroup):
     """A group whose verbs take a folder: one in the place of the verb is answered with what to type."""
 
     def __init__(self, *arguments: Any, instead: str, **options: Any) -> None:
@@ -127,10 +177,3 @@ class Verbs(DefaultGroup):
         command.short_help = self.summaries.get(name, command.short_help)
         _add_limit(name, command)
         return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        if args and args[0] not in self.verbs:
-            if ctx.resilient_parsing:  # a shell completes what comes after a mistyped verb
-                return None, None, []
-            ctx.fail(f"no verb {args[0]!r}{did_you_mean(args[0], self.verbs)}")
-        return super().resolve_command(ctx, args)

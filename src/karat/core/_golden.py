@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.core._judgment import SOURCES, Judgment, Source, Target
+from karat.core._values import count_things
 
 if TYPE_CHECKING:
     from karat.core._judgment_table import Grades, JudgmentTable
@@ -130,6 +131,14 @@ class GoldenSet:
         held: Any = self.judgments
         if hasattr(held, "grades"):  # a JudgmentTable, whose module is not imported without need
             vars(self)[_COLUMNS] = vars(self).pop("judgments")  # the objects are made when somebody asks for them
+
+    def __repr__(self) -> str:
+        """Return the name and the numbers of documents, queries and judgments: the fields would fill screens."""
+        label = f"{self.name!r} {self.version}".strip()
+        return (
+            f"<GoldenSet {label}, {count_things(len(self.documents), 'document')}, "
+            f"{count_things(len(self.queries), 'query', 'queries')}, {count_things(self.judgment_count, 'judgment')}>"
+        )
 
     @property
     def _table(self) -> JudgmentTable | None:

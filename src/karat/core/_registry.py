@@ -49,7 +49,8 @@ class Registry(Generic[T]):
         """Register ``value``; each name and alias can be registered only once."""
         keys = {word.lower() for word in (name, *aliases)}
         if duplicates := keys & self._folded.keys():
-            raise ValueError(f"{self.kind} {min(duplicates)!r} is registered twice")
+            taken = self._folded[min(duplicates)]
+            raise ValueError(f"there is a {self.kind} {taken!r} already; choose another name")
         self._folded.update(dict.fromkeys(keys, name))
         self._values[name] = value
 

@@ -280,7 +280,10 @@ class Scores:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas frame: the query ids as its index, one column per measure, NaN for a missing value."""
-        import pandas
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError(f"to_pandas() needs pandas ({error}); pip install pandas") from None
 
         index = pandas.Index(list(self.queries), name="query_id", dtype=object)
         return pandas.DataFrame(np.array(self.values), index=index, columns=list(self.measures))

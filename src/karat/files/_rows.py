@@ -23,7 +23,7 @@ _REQUIRED: Any = object()
 _SHOWN = 20
 _LARGEST = sys.float_info.max
 _FARTHEST = 10**15
-_WHOLE = re.compile(r"-?[0-9]+")
+_WHOLE = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _DIGITS = 18
 """Of a whole number: arrays hold no more."""
 
@@ -279,10 +279,10 @@ class Row:
         value = self.value(*names, default=default)
         if not self.has(*names):
             return default
-        if isinstance(value, str) and _WHOLE.fullmatch(value):
-            if len(value.lstrip("-0")) > _DIGITS:
+        if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
+            if len(match[1].lstrip("-0")) > _DIGITS:
                 raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, which is too large a number")
-            return int(value)
+            return int(match[1])
         if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
             if abs(value) >= 10**_DIGITS:
                 raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, which is too large a number")

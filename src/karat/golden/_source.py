@@ -16,7 +16,7 @@ def open_set(
 
     A project is a folder with karat.toml, or with ``[tool.karat]`` in pyproject.toml, whose table ``[golden]`` names
     the set, its format and its documents. ``format`` and ``documents`` win over what the project says. Any other path
-    is read as a set of its own, as :func:`read` does.
+    is read as a set of its own, as :func:`read` does: that of a project has no documents then if they are elsewhere.
     """
     config = source if isinstance(source, Config) else read_config(Path(source))
     return read(config.golden, format or config.golden_format, documents=documents or config.documents)

@@ -82,9 +82,8 @@ def make_queue(desk: Desk, plan: QueuePlan) -> tuple[Queue, tuple[str, ...]]:
         seed=plan.seed,
         overlap=plan.overlap,
         people=plan.people,
-        sources=plan.sources,
         adjudicator=plan.adjudicator,
-        **more,
+        **{"sources": plan.sources, **more},
     )
     queue = Queue(head=head, rows=tuple(choose_several(rows, plan.overlap, plan.seed)))
     desk.prepare()
@@ -144,7 +143,7 @@ def _pool_runs(golden: GoldenSet, plan: QueuePlan) -> Made:
     pairs = [pair for pair in pool(golden, ranked.tables, depth=plan.depth) if pair.grade is None]
     for pair in pairs:
         _add_pair(drafts[pair.query], golden, pair, ranked)
-    return drafts.finish(), ranked.notes, {"depth": plan.depth}
+    return drafts.finish(), ranked.notes, {"depth": plan.depth, "sources": ranked.files}
 
 
 def _decide_runs(golden: GoldenSet, plan: QueuePlan) -> Made:

@@ -26,7 +26,7 @@ LARGEST_GRADE = 10**15  # every whole number up to here is exact as a float64
 
 # float() would take "1_000", "infinity" and digits of other scripts.
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_INTEGER = re.compile(r"([+-]?\d+)(?:\.0+)?", re.ASCII)  # pandas writes 2.0 if the column once had a missing value
 # How Polars renames the second of two columns with one name.
 _SECOND = re.compile(r"_duplicated_\d+$")
 
@@ -88,10 +88,11 @@ def parse_score(text: str) -> float:
 
 
 def parse_grade(text: str) -> int:
-    """Return a whole number, or raise ValueError."""
-    if not _INTEGER.fullmatch(text):
+    """Return a whole number, which may be written as 2.0, or raise ValueError."""
+    match = _INTEGER.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    return check_grade(int(text))
+    return check_grade(int(match[1]))
 
 
 def check_score(value: object) -> float:
@@ -153,7 +154,7 @@ def duplicate(kind: Kind, query: str, document: str, source: str, line: int | No
     """Return an error about a document that appears twice for one query."""
     hint = {
         "qrels": "keep one grade for each pair",
-        "run": "keep its best score; chunks are collapsed to their document before scoring",
+        "run": "keep only its best score, and collapse chunks to their document yourself",
     }[kind]
     return InputError(
         f"document {shorten(document)} appears twice for query {shorten(query)}", source=source, line=line, hint=hint

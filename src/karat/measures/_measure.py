@@ -148,7 +148,7 @@ def _require_declared(measure: Measure, values: Floats, queries: int) -> Floats:
     if len(outside):
         raise MeasureError(
             f"{measure} returned {outside[0]:g}, outside of the range that it declares, {definition.low:g} to {most:g};"
-            " correct it, or say low= and high= where it is declared; no value is nan"
+            " correct it, or declare another with low= and high=; return NaN where a query has no value"
         )
     return values
 

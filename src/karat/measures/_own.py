@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from traceback import extract_tb
+from traceback import FrameSummary, extract_tb
 from types import ModuleType
 
 from karat.core import MEASURES, Definition, KaratError, MeasureError, did_you_mean
 
+_KARAT = Path(__file__).parents[1]
 _OWN = re.compile(r"\s*(?P<module>[A-Za-z_][A-Za-z0-9_.]*):(?P<name>[A-Za-z0-9_]+)(?P<rest>.*)", re.DOTALL)
 
 
@@ -56,10 +57,17 @@ def _import(name: str, text: str) -> ModuleType:
     except KaratError:
         raise
     except Exception as error:  # whatever the user's code raises
-        last = extract_tb(error.__traceback__)[-1]
+        last = _find_line(error)
         where = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
         what = f"{type(error).__name__}: {' '.join(str(error).split())}{where}"
         raise MeasureError(f"measure {text}: {name} cannot be imported: {what}") from error
+
+
+def _find_line(error: Exception) -> FrameSummary:
+    """Return the last line that ran in the user's code: what it called of karat says nothing about it."""
+    frames = extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_KARAT)]
+    return own[-1] if own else frames[-1]
 
 
 def _find(module: ModuleType, name: str, text: str) -> Definition:

@@ -76,14 +76,16 @@ def find_project(path: str | Path) -> Path:
         raise InputError("no such file", source=str(path))
     if file.is_file() and not file.stat().st_size:
         raise InputError("the file is empty", source=str(path))
-    folder = next(filter(_is_project, file.resolve().parents), None)
-    if folder is None and not _is_project(Path()):
+    folder = next(filter(is_project, file.resolve().parents), None)
+    if folder is None and not is_project(Path()):
         message = "is not in a project, and the current folder is not one either"
         raise InputError(message, source=str(path), hint="name the project that it belongs to (--golden)")
     return folder or Path()
 
 
-def _is_project(folder: Path) -> bool:
+def is_project(folder: str | Path) -> bool:
+    """Return whether a folder is a project: it has karat.toml, golden.toml, or [tool.karat] in pyproject.toml."""
+    folder = Path(folder)
     named = any((folder / name).is_file() for name in ("karat.toml", "golden.toml"))
     return named or _configures(folder / "pyproject.toml")
 

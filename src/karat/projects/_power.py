@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from karat.core import InputError, UsageError
+from karat.core import InputError, UsageError, count_things
 from karat.evaluation import require_comparable
 from karat.gate.power import (
     SPREADS,
@@ -31,6 +31,7 @@ from karat.schema import GatePower, GateRate, PowerPlan, PowerRow
 
 _Source = Literal["given", "repeats", "runs"]
 _AIM = Aim()
+_FEWEST = 2
 
 
 def plan_power(
@@ -47,7 +48,8 @@ def plan_power(
     """Return how many queries find a difference, and what ``n`` queries find.
 
     The answer depends on how much differences vary from query to query. With ``run`` that is measured: against another
-    run, or the baseline of the project, or between the repeats of the run. Else it is ``sd``, or three guesses.
+    run, or the baseline of the project, or between the repeats of the run. Else it is ``sd``, or three guesses, and
+    ``n`` is by default the number of queries with something to find in the project ``golden``.
 
     >>> plan = plan_power(sd=0.15, n=15, aim=Aim(effect=0.1))
     >>> plan.rows[0].needed, round(plan.rows[0].power, 2)
@@ -57,10 +59,24 @@ def plan_power(
         if sd is not None:
             raise UsageError("sd is measured where there is a run; give one of them")
         return _plan_by_runs(run, aim, n, against, golden, measures, say)
-    for name, value in (("against", against), ("golden", golden), ("measures", measures)):
+    for name, value in (("against", against), ("measures", measures)):
         if value:
             raise UsageError(f"{name} is of use with a run only; name one")
+    if n is None and golden is not None:
+        n = _count_queries(golden)
     return _plan(aim, [compute_reach(spread, n, aim) for spread in (SPREADS if sd is None else (sd,))], "given", [])
+
+
+def _count_queries(folder: str | Path) -> int:
+    """Return how many queries of a project can show a difference: those with something to find."""
+    golden = open_project(folder).golden
+    count = len(golden.findable - golden.unanswerable)
+    if count < _FEWEST:
+        many = count_things(count, "query", "queries")
+        raise InputError(
+            f"has {many} with something to find", source=str(folder), hint="name how many there will be, as n"
+        )
+    return count
 
 
 def plan_gate_power(

@@ -146,7 +146,18 @@ def _closing(system: System) -> Iterator[None]:
 def prepare_system(
     system: System, golden: GoldenSet, settings: Settings, say: Callable[[str], None] | None = None
 ) -> None:
-    """Let the system ingest the documents, except those that sessions store later, and wait until it is ready."""
+    """Let the system ingest the documents, except those that sessions store later, and wait until it is ready.
+
+    A set without documents is refused if the system ingests them, because it would have nothing to search: every score
+    would be 0. A system that has its documents already says so with ``document_ids()``.
+    """
+    if system.ingest is not None and system.document_ids is None and not golden.documents:
+        raise InputError(
+            f"there is no document for {system.name} to ingest; the golden set holds none",
+            source=golden.name,
+            hint="name them in [golden] documents and open the folder of that karat.toml, or read the set with "
+            "documents=PATH; a system that has its documents already needs document_ids(), or no ingest()",
+        )
     memories = golden.memories
     if memories and system.remember is None:
         if say:

@@ -129,7 +129,12 @@ def adapt(
         )
     takes_context = wants_context and _has_parameter(retrieve, "context")
     passed = {**(parameters or {}), **_name_tenant(retrieve, tenant, takes_context)}
-    _check_signature(partial(retrieve, context=None) if takes_context else retrieve, {"query": "", "k": 10}, passed)
+    try:
+        _check_signature(partial(retrieve, context=None) if takes_context else retrieve, {"query": "", "k": 10}, passed)
+    except UsageError:
+        if inspect.isclass(thing) and retrieve is not thing:
+            raise UsageError(f"{describe_path(thing)} is a class; did you mean {thing.__name__}()?") from None
+        raise
     own = str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
     label = name or hide_secrets(own)
     _require_session_start(thing, label)

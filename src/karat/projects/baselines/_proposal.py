@@ -78,7 +78,8 @@ def _find_certain(evaluation: Evaluation) -> list[str]:
 
 def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...], certain: int) -> str:
     lines = [
-        "# Floors: the mean of this run minus the larger of the tolerated drop and the error of the mean.",
+        "# Floors: the mean of this run minus the tolerated drop, or minus two standard errors of the mean if that is",
+        "# more (for scores of 0 and 1: Wilson's bound).",
         "# They hold without a baseline, and stop a slow decline that no single comparison shows.",
     ]
     for proposal in floors:
