@@ -100,7 +100,7 @@ def locate_query(root: SpanContext, query: str, paraphrase: int = 0, repeat: int
 
 @lru_cache(maxsize=256)
 def name_score(measure: str) -> str:
-    """Return the attribute of a measure on a query span; empty for one that the guide of "plain" has no name for.
+    """Return the attribute of a measure on a query span; empty for one that the guide of "beluga" has no name for.
 
     >>> [name_score(measure) for measure in ("P@5", "RR@10", "nDCG@10", "Success@3")]
     ['precision_at_5', 'mrr', 'ndcg', '']
