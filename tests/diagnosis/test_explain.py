@@ -25,6 +25,7 @@ from karat.core import (
     Hit,
     InputError,
     Judgment,
+    Origin,
     Place,
     Provenance,
     Query,
@@ -36,6 +37,7 @@ from karat.core import (
     Trace,
 )
 from karat.diagnosis import CAUSES, diagnose, explain, make_document
+from karat.evaluation import list_changes
 from karat.runs import make_run, prepare_system
 from karat.schema import from_plain, to_plain
 from karat.systems import Pipeline, Stages, adapt
@@ -179,7 +181,7 @@ def test_the_stage_that_moved_a_document_is_named() -> None:
     assert (move.document, move.was, move.rank) == ("pool", 1, 2)
     assert (move.stage, move.stage_was, move.stage_rank) == ("dense", 1, 2)
     head = explain_text(document, single=False).split("q1: moved")[1].splitlines()[0]
-    assert head.split("  ")[1:] == ["by stage", "grade", "rank before", "rank now", "in that stage before", "now"]
+    assert head.split("  ")[1:] == ["grade", "rank before", "rank now", "by stage", "in that stage before", "now"]
 
 
 def test_a_failed_query_is_a_group_of_its_own() -> None:
@@ -221,7 +223,54 @@ def test_the_verb_explains_the_newest_run(project: Path) -> None:
     assert explain(project, ask=False).method == "trace"
     config = project / "karat.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("whole", "sentence"), encoding="utf-8")
-    assert "another system than the one that is configured ('chunk.chunker'" in explain(project).note
+    assert "another system than the one that is configured (chunk.chunker" in explain(project).note
+
+
+def test_what_the_baseline_had_found_is_not_blamed_on_the_words(project: Path) -> None:
+    """The baseline found the network for "internet"; now it is lost, and a paraphrase that finds it is no cause."""
+    good = project / "good.trec"
+    good.write_text("q1 Q0 pool 1 9 x\nq1 Q0 sauna 2 8 x\nq2 Q0 bar 1 9 x\nq2 Q0 wifi 2 8 x\n", encoding="utf-8")
+    update = ["baseline", "update", str(good), "--golden", str(project), "--force", "a test"]
+    assert CliRunner().invoke(cli, update).exit_code == 0
+    document = explain(project)
+    assert document.baseline == "good.trec"
+    assert [(group.cause, group.queries) for group in document.groups] == [("unknown", ("q2",)), ("cut", ("q1",))]
+    assert "the baseline had found what is lost: look at what changed since, the system" in document.summary
+    (standing,) = explain(project, query="q2").explained[0].expected
+    assert (standing.document, standing.rank, standing.was) == ("wifi", None, 2)
+    (project / "baseline.json").write_text("{", encoding="utf-8")
+    assert "the baseline was not used: " in explain(project).note
+
+
+def test_the_largest_group_is_named_first_also_if_its_cause_is_not_known() -> None:
+    """The network is lost in other words (loss 1); two queries of which nothing is known lose 1 each."""
+    extra = tuple(Query(id=id_, text="When does the pool open?") for id_ in ("q3", "q4"))
+    golden = replace(
+        GOLDEN,
+        queries=(*GOLDEN.queries[1:], *extra),
+        judgments=tuple(judge("q2", wifi=3) + judge("q3", pool=3, bar=0) + judge("q4", pool=3, bar=0)),
+    )
+    traces = [Trace(query=query.id, text=query.text, hits=(Hit("bar", 1.0),)) for query in golden.queries]
+    run = Run(provenance=Provenance(name="test", settings={"k": 1}), traces=tuple(traces))
+    document = make_document(diagnose(golden, run), run)
+    assert [(group.cause, len(group.queries)) for group in document.groups] == [("unknown", 2), ("wording", 1)]
+    assert document.summary.startswith(
+        "no known cause: 2 of the 3 queries that lost something relevant; next is a gap in wording: 1; "
+    )
+
+
+def test_changed_code_is_named_by_its_commit() -> None:
+    """A clean commit can be checked out; of code with changes, only a new run helps."""
+    from karat.diagnosis._project import _describe_other_system
+
+    old = Provenance(name="find", system={"source": f"sha256:{'a' * 64}"}, origin=Origin(commit="0a1b2c3d4e"))
+    new = replace(old, system={"source": f"sha256:{'b' * 64}"}, origin=Origin(commit="1111111111", dirty=True))
+    assert _describe_other_system(new, old) == (
+        "the code of the system has changed since; check out 0a1b2c3, or evaluate again"
+    )
+    assert _describe_other_system(old, new) == "the code of the system has changed since; evaluate again"
+    (change,) = list_changes(new, old)
+    assert (change.part, change.now, change.was) == ("the code of the system", "1111111-dirty", "0a1b2c3")
 
 
 def test_parameters_of_the_command_line_are_those_of_the_run(

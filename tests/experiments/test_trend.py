@@ -58,7 +58,11 @@ def test_runs_are_scored_and_told_what_changed(tmp_path: Path, golden_set: Golde
     make_run(tmp_path, golden_set, THIRD, "p-2026-01-03-00000000-2", system={"chunk": {"size": 9}, "k1": 1}, ms=None)
     (history,) = read_trend([tmp_path]).histories
     assert [point.evaluation.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
-    assert [point.changes for point in history.points] == [None, (("chunk.size", 9, 8),), ()]
+    assert [point.changes for point in history.points] == [
+        None,
+        (SystemChange(key="chunk.size", now=9, was=8),),
+        (),
+    ]
     runs = runs_of(read_trend([tmp_path]))
     assert [run.p95 for run in runs] == [10.0, 20.0, None]
     assert [run.date for run in runs] == ["2026-01-02", "2026-01-03", "2026-01-03"]

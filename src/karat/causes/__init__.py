@@ -2,7 +2,7 @@
 
 from karat.causes._case import Case
 from karat.causes._cause import CAUSES, Cause, Evidence, cause
-from karat.causes._diagnosis import LIKELY, ORDER, UNANSWERABLE, Diagnosis, diagnose
+from karat.causes._diagnosis import LIKELY, ORDER, UNANSWERABLE, UNKNOWN, Diagnosis, diagnose
 from karat.causes._lab import Lab
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "LIKELY",
     "ORDER",
     "UNANSWERABLE",
+    "UNKNOWN",
     "Case",
     "Cause",
     "Diagnosis",

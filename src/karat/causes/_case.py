@@ -38,8 +38,8 @@ class Case:
     """The grades of all judged documents."""
     parts: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     """The judged parts of each document, if a hit has to hold one of them."""
-    before: frozenset[str] = frozenset()
-    """The relevant documents that the run to compare with had among its hits, for the same question."""
+    before: Mapping[str, int] = field(default_factory=dict)
+    """The ranks of the relevant documents that an earlier run, such as the baseline, had found for the question."""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
@@ -76,8 +76,8 @@ class Case:
 
     @property
     def was_found(self) -> bool:
-        """Whether the run to compare with has a document that is lost now: then question and judgments are sound."""
-        return not self.before.isdisjoint(self.lost)
+        """Whether the earlier run had found a document that is lost now: then question and judgments are sound."""
+        return not self.before.keys().isdisjoint(self.lost)
 
     def find(self, ranking: Iterable[Found]) -> frozenset[str]:
         """Return the relevant documents in a list, above the cut, by any hit that holds what was judged."""
@@ -123,10 +123,17 @@ def _first(hits: Sequence[Hit], cut: int) -> tuple[Hit, ...]:
     return tuple(first)
 
 
+def _rank_found(case: Case, trace: Trace) -> dict[str, int]:
+    """Return the ranks of the relevant documents that a trace has found."""
+    found = case.find(Found(hit.document, hit.span) for hit in trace.hits)
+    documents = dict.fromkeys(hit.document for hit in trace.hits)
+    return {document: rank for rank, document in enumerate(documents, 1) if document in found}
+
+
 def make_cases(
     golden: GoldenSet, run: Run, *, cut: int, unit: Unit = "document", before: Run | None = None
 ) -> list[Case]:
-    """Return the queries of a run that the golden set has, in its order; ``before`` is a run to compare with."""
+    """Return the queries of a run that the golden set has, in its order; ``before`` is an earlier run."""
     earlier = {t.query: t for t in reversed(before.traces) if not t.paraphrase and not t.repeat} if before else {}
     traces: dict[str, list[Trace]] = {}
     for trace in run.traces:
@@ -154,6 +161,6 @@ def make_cases(
             parts=parts,
         )
         if query.id in earlier:
-            case = replace(case, before=case.find(Found(hit.document, hit.span) for hit in earlier[query.id].hits))
+            case = replace(case, before=_rank_found(case, earlier[query.id]))
         cases.append(case)
     return cases

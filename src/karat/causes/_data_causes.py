@@ -250,8 +250,8 @@ def gold(case: Case, lab: Lab) -> Evidence | None:
 
     Why: an unjudged document counts as not relevant, so a better system can look worse.
     Evidence: unjudged hits that share as many words with question and reference answer as the best relevant document,
-    if no run that it is compared with had found that; hits for a query for which nothing is judged relevant, which
-    counts as no loss.
+    if neither the baseline nor the run that it is compared with had found that; hits for a query for which nothing is
+    judged relevant, which counts as no loss.
     Example: a new document answers the question, and the judgments are older.
     Fix: judge these hits (karat golden pool), and look at the judgments of the query again.
     """

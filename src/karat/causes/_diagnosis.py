@@ -41,8 +41,6 @@ _FIXES = {
     ERROR: "fix this first: a query that failed counts as 0 in every mean",
     UNANSWERABLE: "let the system return nothing below a score, or refuse; [eval] min_score draws such a line",
 }
-_LAST = (UNANSWERABLE, UNKNOWN)
-"""Groups that stand last: what lost relevant documents comes first, and what can be mended before what cannot."""
 _WEAK = 0.05
 """A cause that explains less than a twentieth of the loss is none."""
 LIKELY = 0.3
@@ -60,7 +58,10 @@ class Diagnosis:
 
     @property
     def groups(self) -> tuple[CauseGroup, ...]:
-        """The queries by their first cause, the one that costs most first."""
+        """The queries by their first cause, the one that costs most first.
+
+        Those without a known cause come last, unless they have more than half of what was lost.
+        """
         members: dict[str, list[Case]] = {}
         for case in self.cases:
             if case.query.id in self.causes:
@@ -75,9 +76,14 @@ class Diagnosis:
             )
             for name, cases in members.items()
         ]
-        places = {cause: place for place, cause in enumerate(_LAST, 1)}
-        order = sorted(groups, key=lambda group: (places.get(group.cause, 0), -group.lost, group.cause))
-        return tuple(sorted(order, key=lambda group: not group.lost))  # what cost nothing comes after all else
+        total = sum(group.lost for group in groups if group.cause != UNANSWERABLE)
+
+        def place(group: CauseGroup) -> tuple[bool, int, float, str]:
+            # What cost nothing comes last. What can be mended comes first, unless most of the loss cannot be explained.
+            places = {UNANSWERABLE: 1, UNKNOWN: -1 if 2 * group.lost > total else 2}
+            return not group.lost, places.get(group.cause, 0), -group.lost, group.cause
+
+        return tuple(sorted(groups, key=place))
 
     def first(self, case: Case) -> str:
         """Return the name of a query's first cause, if it is likely."""
@@ -130,7 +136,7 @@ def diagnose(
 
     What stands below rank ``cut`` is lost, by default below the k of the run. With ``system``, the one that made the
     run, it is asked again with one thing changed; it has to have its documents already. Without it, the run is read.
-    ``against`` is a run to compare with: of what that one found neither the question nor its judgments are to blame.
+    ``against`` is an earlier run: of what that one found neither the question nor its judgments are to blame.
     """
     setting = run.provenance.settings.get("k")
     longest = max((len(trace.hits) for trace in run.traces), default=1)

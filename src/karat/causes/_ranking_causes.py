@@ -210,11 +210,13 @@ def wording(case: Case, lab: Lab) -> Evidence | None:
     """The question is in other words than the document.
 
     Why: words that the document does not have match nothing, and a question of two words says little.
-    Evidence: paraphrases find what was lost; if none was asked, the document has few words of the question, and no
-    run that it is compared with had found it.
+    Evidence: paraphrases find what was lost, or, if none was asked, the document has few words of the question. If the
+    baseline, or the run that it is compared with, had found it, the words are not to blame.
     Example: "call it off" where the policy says "cancel".
     Fix: expand queries or rewrite them, add synonyms, or use an embedding that knows the words of the field.
     """
+    if case.was_found:
+        return None
     net = lab.net("paraphrases", case)
     trial = lab.trials.get("paraphrases", {}).get(case.query.id)
     if trial is None:
@@ -236,7 +238,7 @@ def _find_missing_words(case: Case, lab: Lab) -> Evidence | None:
     """Return which words of the question its lost documents lack, if that is most of them."""
     documents = [document for document in case.lost if lab.corpus.document(document) is not None]
     total = lab.corpus.weigh(lab.corpus.subject(case.query.text))
-    if not documents or not total or case.was_found:
+    if not documents or not total:
         return None
     lacked = {document: lab.corpus.find_lacking(case.query.text, document) for document in documents}
     nearest = min(documents, key=lambda document: lab.corpus.weigh(lacked[document]))

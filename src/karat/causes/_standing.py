@@ -28,6 +28,7 @@ def stand(case: Case, lab: Lab, document: str, *, full: bool = True) -> Document
         title=known.title if known else "",
         grade=case.expected[document],
         rank=case.rank_of(document),
+        was=case.before.get(document),
         state=_state(case, lab, document, full=full),
         places=tuple(_places(case, lab, document)),
         beaten_by=beaten_by,

@@ -16,9 +16,10 @@ _NONE = "-"
 _QUERIES = 6
 _CHANGES = 8
 _WIDTH = 40
+_FIRST_MOVES = 3
 _UNRECORDED = (
-    "not recorded: the runs have no list of the same stage; evaluate both again, since the pipeline records its "
-    "channels now, or let your system return its stages"
+    "which stage moved them is not known: the runs have no list of the same stage; a run of the pipeline records its "
+    "channels, and a system of your own can return its stages"
 )
 
 
@@ -27,7 +28,7 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
     head = [bold(escaped(document.summary)), f"run  {printable(document.run, 80)} ({escaped(document.file)})"]
     if document.against is not None:
         head.append(f"against  {printable(document.against, 80)}")
-        head += _changes(document)
+    head += _changes(document)
     if document.note:
         head.append(escaped(document.note))
     parts = ["\n".join(head)]
@@ -36,7 +37,9 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
     else:
         parts += [_groups(document), _what_if(document), "\n".join(f"- {escaped(hint)}" for hint in document.hints)]
         if document.against is not None:
-            parts += [_moves(query) for query in document.explained[:_QUERIES]]
+            shown = document.explained[:_QUERIES]
+            parts += [_moves(query) for query in shown]
+            parts += [_UNRECORDED] if any(not move.stage for query in shown for move in query.moved) else []
     return "\n\n".join(part for part in parts if part)
 
 
@@ -48,7 +51,8 @@ def _changes(document: ExplainDocument) -> Iterator[str]:
     ]
     rest = len(document.changes) - _CHANGES
     if parts:
-        yield f"they differ in  {'; '.join(parts)}{f'; and {rest:,} more' if rest > 0 else ''}"
+        other = "they differ" if document.against is not None else "it differs from the baseline"
+        yield f"{other} in  {'; '.join(parts)}{f'; and {rest:,} more' if rest > 0 else ''}"
 
 
 def _part(value: object) -> str:
@@ -94,16 +98,19 @@ def _query(query: ExplainedQuery) -> Iterator[str]:
         yield _standings(query)
     lost = [standing for standing in query.expected if standing.state != "found"]
     yield from (_passage(standing) for standing in lost[:_QUERIES])
-    yield _moves(query)
+    yield _moves(query, whole=True)
+    yield _UNRECORDED if any(not move.stage for move in query.moved) else ""
 
 
 def _standings(query: ExplainedQuery) -> str:
     stages = list(dict.fromkeys(place.stage for standing in query.expected for place in standing.places))
-    rows = [["expected", "state", "grade", *stages]]
+    before = any(standing.was for standing in query.expected)
+    rows = [["expected", "state", "grade", *stages, *(["before"] if before else [])]]
     for standing in query.expected:
-        ranks = {place.stage: _NONE if place.rank is None else str(place.rank) for place in standing.places}
+        ranks = {place.stage: _place(place.rank) for place in standing.places}
         state = [printable(standing.document, _WIDTH), standing.state, str(standing.grade)]
-        rows.append([*state, *(ranks.get(stage, "") for stage in stages)])
+        was = [_place(standing.was)] if before else []
+        rows.append([*state, *(ranks.get(stage, "") for stage in stages), *was])
     return render(rows, left=2)
 
 
@@ -134,24 +141,22 @@ def _words(words: tuple[str, ...]) -> str:
     return ", ".join(printable(word, 30) for word in words) or _NONE
 
 
-def _moves(query: ExplainedQuery) -> str:
+def _moves(query: ExplainedQuery, *, whole: bool = False) -> str:
+    """Show what moved, and by which stage if the runs have recorded any; the first ones only if none is known."""
     if not query.moved:
         return ""
-    rows = [
-        [
-            f"{printable(query.query)}: moved",
-            "by stage",
-            "grade",
-            "rank before",
-            "rank now",
-            "in that stage before",
-            "now",
-        ]
-    ]
-    for move in query.moved:
-        places = [move.was, move.rank, move.stage_was, move.stage_rank]
-        grade = "?" if move.grade is None else str(move.grade)
-        shown = [_NONE if place is None else str(place) for place in places]
-        rows.append([printable(move.document, _WIDTH), printable(move.stage or "not recorded", 30), grade, *shown])
-    note = "" if all(move.stage for move in query.moved) else f"\n{_UNRECORDED}"
-    return render(rows, left=2) + note
+    recorded = any(move.stage for move in query.moved)
+    head = [f"{printable(query.query)}: moved", "grade", "rank before", "rank now"]
+    rows = [[*head, "by stage", "in that stage before", "now"] if recorded else head]
+    for move in query.moved if recorded or whole else query.moved[:_FIRST_MOVES]:
+        row = [printable(move.document, _WIDTH), "?" if move.grade is None else str(move.grade)]
+        row += [_place(move.was), _place(move.rank)]
+        if recorded:
+            row += [printable(move.stage or "not recorded", 30), _place(move.stage_was), _place(move.stage_rank)]
+        rows.append(row)
+    rest = len(query.moved) - len(rows) + 1
+    return render(rows) + (f"\n... and {rest:,} more" if rest else "")
+
+
+def _place(rank: int | None) -> str:
+    return _NONE if rank is None else str(rank)

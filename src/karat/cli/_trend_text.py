@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from karat.cli._table import bold, escaped, printable, render
-from karat.core import count_things, shorten_digest
+from karat.core import count_things
 
 if TYPE_CHECKING:
     from karat.reports import Chart, Sparkline
@@ -183,4 +183,4 @@ def _system_changes(changes: Sequence[SystemChange]) -> str:
 
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
-    return printable(shorten_digest(text), 30)
+    return printable(text, 30)

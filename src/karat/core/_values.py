@@ -28,7 +28,12 @@ def shorten_digest(text: str) -> str:
     >>> shorten_digest("sha256:" + "0a1b2c3d" * 8), shorten_digest("sha256:short")
     ('sha256:0a1b2c3d0a1b', 'sha256:short')
     """
-    return text[:_DIGEST] if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else text
+    return text[:_DIGEST] if is_digest(text) else text
+
+
+def is_digest(value: object) -> bool:
+    """Return whether a value is a SHA-256 digest as karat writes it, with its prefix."""
+    return isinstance(value, str) and re.fullmatch(r"sha256:[0-9a-f]{64}", value) is not None
 
 
 def count_things(number: int, thing: str, things: str = "") -> str:

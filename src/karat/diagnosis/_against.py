@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.causes import Case, Lab
 from karat.core import Provenance, Trace
-from karat.evaluation import system_changes
+from karat.evaluation import system_changes, word_changes
 from karat.schema import StageMove, SystemChange
 from karat.systems import RESULT
 
@@ -22,7 +22,7 @@ def find_changes(new: Provenance, old: Provenance) -> tuple[SystemChange, ...]:
     for part in {**now, **was}:
         if now.get(part) is None or was.get(part) is None:
             now, was = ({**system, part: None if system.get(part) is None else "on"} for system in (now, was))
-    return tuple(SystemChange(key=key, now=value, was=other) for key, value, other in system_changes(now, was))
+    return word_changes(system_changes(now, was), new, old)
 
 
 def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:

@@ -26,6 +26,9 @@ def find_hints(diagnosis: Diagnosis) -> Iterator[str]:
         unfound += not ranks
         empty += not case.trace.hits
     means = {f"P@{cut}": precision, f"R@{cut}": recall, f"RR@{cut}": reciprocal}
+    if 0 < empty < len(cases):
+        first = next(case.query.id for case in cases if not case.trace.hits)
+        yield f"{empty:,} of {len(cases):,} queries got no hits at all, such as {shorten(first)}"
     yield from hints({name: total / len(cases) for name, total in means.items()}, unfound, len(cases), empty=empty)
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from karat.causes import UNANSWERABLE, Case, Diagnosis, diagnose
-from karat.core import InputError, KaratError, Run, Trace, did_you_mean, shorten
+from karat.causes import UNANSWERABLE, UNKNOWN, Case, Diagnosis, diagnose
+from karat.core import InputError, KaratError, Provenance, Run, Trace, did_you_mean, shorten
 from karat.diagnosis._against import find_changes, find_moves
 from karat.diagnosis._hints import find_hints
 from karat.evaluation import deepest_cutoff
 from karat.files import shorten_path
-from karat.projects import Project, require_complete
+from karat.projects import Project, baseline_path, find_baseline, make_listed_run, require_complete, revise_baseline
 from karat.projects.saved_runs import ChosenRun, choose_run, find_run
+from karat.reports import printable
 from karat.runs import describe_run, prepare_system, read_any_run
-from karat.schema import CauseGroup, ExplainDocument
+from karat.schema import CauseGroup, ExplainDocument, SystemChange
 from karat.systems import System
 
 Say = Callable[[str], None]
@@ -51,20 +54,26 @@ def explain(
     run = read_any_run(chosen.path, project.golden, say=say)
     require_complete(project.golden, run)
     other = None if against is None else _read_other(against, project, say)
+    accepted, unread = _read_baseline(project) if other is None else (None, "")
     subject, note = _find_system(project, run, system, say, progress) if ask else (None, "the system was not asked")
     measures = project.config.eval.measures
     cut = deepest_cutoff(measures) if measures else None
     try:
         diagnosis = diagnose(
-            project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject, against=other
+            project.golden,
+            run,
+            cut=cut or None,
+            unit=project.scoring["unit"],
+            system=subject,
+            against=other or accepted,
         )
     finally:
         _close(subject)
-    document = make_document(diagnosis, run, query=query, against=other, cut=cut)
+    document = make_document(diagnosis, run, query=query, against=other, baseline=accepted, cut=cut)
     return structs.replace(
         document,
         file=str(shorten_path(chosen.path)),
-        note=note or _describe_gaps(diagnosis),
+        note="; ".join(filter(None, (note or _describe_gaps(diagnosis), unread))),
     )
 
 
@@ -79,11 +88,19 @@ def _describe_gaps(diagnosis: Diagnosis) -> str:
 
 
 def make_document(
-    diagnosis: Diagnosis, run: Run, *, query: str | None = None, against: Run | None = None, cut: int | None = None
+    diagnosis: Diagnosis,
+    run: Run,
+    *,
+    query: str | None = None,
+    against: Run | None = None,
+    baseline: Run | None = None,
+    cut: int | None = None,
 ) -> ExplainDocument:
     """Return a diagnosis as the document that ``karat explain --json`` prints.
 
-    ``cut`` is the rank below which both runs lose documents; by default that is the k of each.
+    With ``against``, another run, it is about the queries that became worse. ``baseline`` is an accepted run, which
+    tells what was found before. ``cut`` is the rank below which both runs lose documents; by default that is the k of
+    each.
     """
     first = (
         {trace.query: trace for trace in reversed(against.traces) if not trace.paraphrase and not trace.repeat}
@@ -99,7 +116,10 @@ def make_document(
     kept = {case.query.id for case in shown}
     unjudged = frozenset(case.query.id for case in diagnosis.cases if case.is_unjudged and not case.trace.error)
     causes = {id_: evidence for id_, evidence in diagnosis.causes.items() if id_ in kept}
-    groups = replace(diagnosis, causes=causes).groups
+    earlier = against or baseline
+    changes = () if earlier is None else find_changes(run.provenance, earlier.provenance)
+    advise = partial(_advise, shown, changes, query=query, earlier="the other run" if against else "the baseline")
+    groups = tuple(map(advise, replace(diagnosis, causes=causes).groups))
     explained = []
     for case in shown:
         row = diagnosis.explain(case, full=query is not None)
@@ -109,6 +129,7 @@ def make_document(
         run=run.provenance.title,
         file="",
         against=None if against is None else against.provenance.title,
+        baseline=None if baseline is None else baseline.provenance.title,
         method="trace" if diagnosis.lab.system is None else "counterfactual",
         note="",
         cut=diagnosis.cases[0].cut if diagnosis.cases else 1,
@@ -119,8 +140,24 @@ def make_document(
         groups=groups,
         what_if=diagnosis.what_if,
         explained=tuple(explained),
-        changes=() if against is None else find_changes(run.provenance, against.provenance),
+        changes=changes,
     )
+
+
+def _advise(
+    cases: Sequence[Case], changes: Sequence[SystemChange], group: CauseGroup, *, query: str | None, earlier: str
+) -> CauseGroup:
+    """Return a group without a known cause with what is known: that an earlier run had found what it lost."""
+    if group.cause != UNKNOWN:
+        return group
+    count = sum(case.was_found for case in cases if case.query.id in group.queries)
+    if count:
+        what = f"what {count:,} of them lost" if count < len(group.queries) else "what is lost"
+        names = [printable(change.part, 60) for change in changes[:_NAMED]]
+        more = " ..." if len(changes) > _NAMED else ""
+        since = f", {', '.join(names)}{more}" if names else ""
+        return structs.replace(group, fix=f"{earlier} had found {what}: look at what changed since{since}")
+    return group if query is None else structs.replace(group, fix="look at what beat its relevant documents")
 
 
 def _summarise(groups: tuple[CauseGroup, ...], unjudged: frozenset[str], *, worse: bool, query: str | None) -> str:
@@ -142,7 +179,12 @@ def _summarise(groups: tuple[CauseGroup, ...], unjudged: frozenset[str], *, wors
     losing = {group.cause: len({*group.queries} - unjudged) for group in groups if worse or group.cause != UNANSWERABLE}
     if not losing.get(first.cause):
         return f"{first.title}: nothing is judged relevant for {len(first.queries):,} queries; {first.fix}"
-    return f"{first.title}: {losing[first.cause]:,} of the {sum(losing.values()):,} queries that {which}; {first.fix}"
+    total = f"{losing[first.cause]:,} of the {sum(losing.values()):,} queries that {which}"
+    known = next((group for group in groups[1:] if group.cause != UNANSWERABLE), None)
+    more = f"; next is {known.title}: {losing[known.cause]:,}" if first.cause == UNKNOWN and known else ""
+    if losing.get(UNKNOWN, 0) > losing[first.cause]:
+        more = f"; {losing[UNKNOWN]:,} have no known cause"
+    return f"{first.title}: {total}{more}; {first.fix}"
 
 
 def _find_case(diagnosis: Diagnosis, query: str) -> Case:
@@ -166,8 +208,33 @@ def _find_cut(run: Run, cut: int | None, diagnosis: Diagnosis) -> int:
     return diagnosis.cases[0].cut if diagnosis.cases else 1
 
 
+def _read_baseline(project: Project) -> tuple[Run | None, str]:
+    """Return the accepted run of a project, or None and why it cannot be used; a project may have none."""
+    if not os.path.lexists(baseline_path(project)):
+        return None, ""
+    try:
+        baseline = find_baseline(project)
+        return (make_listed_run(revise_baseline(project, baseline).evaluation), "") if baseline else (None, "")
+    except KaratError as error:
+        return None, f"the baseline was not used: {error}"
+
+
 def _read_other(path: str | Path, project: Project, say: Say | None) -> Run:
     return read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, say=say)
+
+
+def _describe_other_system(configured: Provenance, made_by: Provenance) -> str:
+    """Return how the configured system differs from the one that made a run, and what to do."""
+    changes = find_changes(configured, made_by)
+    if changes and all(change.key == "source" for change in changes):
+        commit = "" if made_by.origin.dirty else made_by.origin.code
+        return f"the code of the system has changed since; {f'check out {commit}, or ' if commit else ''}evaluate again"
+    changed = [printable(change.part, 60) for change in changes]
+    differences = f" ({', '.join(changed[:_NAMED])}{' ...' if len(changed) > _NAMED else ''})" if changed else ""
+    return (
+        f"it was made by another system than the one that is configured{differences}; "
+        "name its system (--system, --parameter), set karat.toml as it was, or evaluate again"
+    )
 
 
 def _close(system: System | None) -> None:
@@ -187,11 +254,6 @@ def _find_system(
     described = describe_run(project.golden, system, project.settings())
     if run.provenance.fingerprint != described.fingerprint:
         _close(system)
-        changed = [shorten(change.key) for change in find_changes(described, run.provenance)]
-        differences = f" ({', '.join(changed[:_NAMED])}{' ...' if len(changed) > _NAMED else ''})" if changed else ""
-        return None, (
-            f"only the run was read: it was made by another system than the one that is configured{differences}; "
-            "name its system (--system, --parameter), set karat.toml as it was, or evaluate again"
-        )
+        return None, f"only the run was read: {_describe_other_system(described, run.provenance)}"
     prepare_system(system, project.golden, project.settings())
     return system, ""

@@ -10,10 +10,12 @@ from karat.evaluation._comparable import (
     comparison_key,
     find_other_judges,
     flatten,
+    list_changes,
     name_parts,
     require_comparable,
     system_changes,
     withhold_scores,
+    word_changes,
 )
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
@@ -92,6 +94,7 @@ __all__ = [
     "find_segments",
     "find_worst",
     "flatten",
+    "list_changes",
     "list_tables",
     "looks_at_whole_lists",
     "name_parts",
@@ -107,6 +110,7 @@ __all__ = [
     "summarise_latency",
     "system_changes",
     "withhold_scores",
+    "word_changes",
 ]
 
 # Imported at first use: a check prints none of it.

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from karat.config import SCORING
-from karat.core import InputError, Scores, shorten
+from karat.core import InputError, Provenance, Scores, is_digest, shorten, shorten_digest
 from karat.evaluation._evaluation import Evaluation
 from karat.measures import name_judge
+from karat.schema import SystemChange
 
 _SAME: Mapping[str, Any] = {
     "k": None, **SCORING, "paraphrases": False, "sample": None, "seed": 0, "normaliser": None, "judge": None,
@@ -213,6 +214,51 @@ def system_changes(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[tupl
         after = {name: part for name, part in name_parts(now).items() if name in before}
     keys = {**before, **after}
     return [(key, after.get(key), before.get(key)) for key in keys if after.get(key) != before.get(key)]
+
+
+def list_changes(new: Provenance, old: Provenance) -> tuple[SystemChange, ...]:
+    """Return in what the systems of two runs differ, as :func:`word_changes` does."""
+    return word_changes(system_changes(new.system, old.system), new, old)
+
+
+def word_changes(
+    changes: Iterable[tuple[str, Any, Any]], new: Provenance, old: Provenance, *, answers: bool = False
+) -> tuple[SystemChange, ...]:
+    """Return changes with digests replaced by what tells people more.
+
+    Code is named by the commit of its run, or also by the time of the run if both have the same commit. Other digests
+    are shortened; that of a file with answers says only that two files differ, and is left out without ``answers``.
+
+    >>> from karat.core import Origin
+    >>> old = Provenance(name="find", system={"source": "sha256:" + "a" * 64}, origin=Origin(commit="0" * 40))
+    >>> new = Provenance(name="find", system={"source": "sha256:" + "b" * 64}, origin=Origin(commit="1" * 40))
+    >>> list_changes(new, old)
+    (SystemChange(key='source', now='1111111', was='0000000'),)
+    """
+    code = _name_code(new, old)
+    worded = []
+    for key, now, was in changes:
+        if key == "answers" and not answers:
+            continue
+        if key.split(".")[-1] == "source" and code and is_digest(now) and is_digest(was):
+            now, was = code
+        worded.append(SystemChange(key=key, now=_shorten(now), was=_shorten(was)))
+    return tuple(worded)
+
+
+def _name_code(new: Provenance, old: Provenance) -> tuple[str, str] | None:
+    """Return what tells the code of two runs apart: their commits, or also the minutes in which they began."""
+    commits = new.origin.code, old.origin.code
+    if not all(commits):
+        return None
+    if commits[0] != commits[1]:
+        return commits
+    now, was = (f"{run.origin.code}, {run.origin.begun[:16].replace('T', ' ')}" for run in (new, old))
+    return (now, was) if now != was and new.origin.begun and old.origin.begun else None
+
+
+def _shorten(value: Any) -> Any:
+    return shorten_digest(value) if isinstance(value, str) else value
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from karat.core import InputError, Run
-from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run, system_changes
+from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run, system_changes, word_changes
 from karat.golden import fingerprint
 from karat.projects import Project, require_complete
 from karat.projects.saved_runs import RunFile, name_file, read_saved_run
 from karat.runs import read_any_run, read_header
+from karat.schema import SystemChange
 
 Progress = Callable[[int, int], None]
 
@@ -36,7 +37,7 @@ class Point:
     file: RunFile
     evaluation: Evaluation
     """Without what is known of single queries: hundreds of runs would not fit in memory with that."""
-    changes: tuple[tuple[str, Any, Any], ...] | None = None
+    changes: tuple[SystemChange, ...] | None = None
     """What changed in the system since the run before, as key, new and old value; None for the first run."""
     asked: frozenset[tuple[str, str]] = frozenset()
     """The ids and texts of the questions that the run was asked, including those that the golden set no longer has."""
@@ -130,8 +131,9 @@ def _order(points: Sequence[Point]) -> list[Point]:
     return [*ordered[:1], *later]
 
 
-def _changes(point: Point, before: Point) -> tuple[tuple[str, Any, Any], ...]:
-    return tuple(system_changes(point.evaluation.provenance.system, before.evaluation.provenance.system))
+def _changes(point: Point, before: Point) -> tuple[SystemChange, ...]:
+    now, was = point.evaluation.provenance, before.evaluation.provenance
+    return word_changes(system_changes(now.system, was.system), now, was, answers=True)
 
 
 def _compare_sets(point: Point, before: Point) -> SetChange | None:

@@ -14,7 +14,6 @@ from karat.experiments._history import History, HistoryReader, Point, Progress
 from karat.projects import Project
 from karat.projects.saved_runs import RunFile, find_runs
 from karat.schema import (
-    SystemChange,
     TrendHistory,
     TrendOtherRun,
     TrendReport,
@@ -114,9 +113,7 @@ def _run(point: Point, measures: Sequence[str]) -> TrendRun:
         failed=len(evaluation.failures),
         measures={name: _number(evaluation.mean(name)) for name in measures},
         p95=_number(evaluation.latency_of("p95")),
-        changes=None
-        if point.changes is None
-        else tuple(SystemChange(key=key, now=now, was=was) for key, now, was in point.changes),
+        changes=point.changes,
         golden_change=None
         if change is None
         else TrendSetChange(

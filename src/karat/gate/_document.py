@@ -17,8 +17,8 @@ from karat.evaluation import (
     describe_failed,
     describe_unknown_texts,
     find_other_judges,
+    list_changes,
     list_tables,
-    system_changes,
 )
 from karat.gate._bounds import bound_differences
 from karat.gate._comparison import (
@@ -48,7 +48,6 @@ from karat.schema import (
     MovedQuery,
     QueryComparison,
     QueryValues,
-    SystemChange,
 )
 from karat.stats.ranks import RankSimilarity
 
@@ -180,10 +179,7 @@ def _pair(
             for test in pair.measures
         ),
         segments=tuple(map(_measure, pair.segments)),
-        changes=tuple(
-            SystemChange(key=key, now=now, was=was)
-            for key, now, was in system_changes(candidate.provenance.system, baseline.provenance.system)
-        ),
+        changes=list_changes(candidate.provenance, baseline.provenance),
         lists=summarise_lists(similarities) if similarities else None,
         movers=_movers(counted, baseline, texts, measures, _NAMED if brief else None),
         notes=tuple(_notes(pair, baseline, candidate, similarities)),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from karat.projects._deciding import decide_run
     from karat.projects._evaluations import read_evaluations
     from karat.projects._failure import describe_failure, explain, find_drops, summarise
+    from karat.projects._failure_causes import make_listed_run
     from karat.projects._gating import (
         GateResult,
         baseline_path,
@@ -77,6 +78,7 @@ __all__ = [
     "gate_run",
     "is_project",
     "is_unjudged",
+    "make_listed_run",
     "measure_stability",
     "name_reports",
     "open_project",
@@ -139,6 +141,7 @@ _HOME = {
         ),
         "_gating",
     ),
+    "make_listed_run": "_failure_causes",
     "show_policy": "_policy_document",
     **dict.fromkeys(("plan_gate_power", "plan_power"), "_power"),
     **dict.fromkeys(("Project", "evaluate", "open_project", "run_identity", "run_path"), "_project"),

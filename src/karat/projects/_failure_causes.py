@@ -28,7 +28,7 @@ def add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocume
     run = Run(provenance=candidate.provenance, traces=candidate.traces)
     cut = deepest_cutoff(measures) if measures else None
     before = result.baseline.evaluation if result.baseline else None
-    against = None if before is None else Run(provenance=before.provenance, traces=_trace_lists(before, failed))
+    against = None if before is None else make_listed_run(before, failed)
     unit = project.scoring["unit"]
     diagnosis = diagnose(project.golden, run, cut=cut, unit=unit, queries=failed, against=against)
     failures = tuple(
@@ -38,16 +38,17 @@ def add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocume
     return structs.replace(document, failures=failures)
 
 
-def _trace_lists(evaluation: Evaluation, queries: Iterable[str]) -> tuple[Trace, ...]:
-    """Return the lists of some queries as traces: a baseline has no others."""
+def make_listed_run(evaluation: Evaluation, queries: Iterable[str] | None = None) -> Run:
+    """Return the lists of an evaluation, or of some of its queries, as a run: a baseline has no other traces."""
     lists = evaluation.lists
-    return tuple(
+    traces = tuple(
         Trace(
             query=query, text="", hits=tuple(Hit(document, -float(rank)) for rank, document in enumerate(lists[query]))
         )
-        for query in sorted(queries)
+        for query in sorted(lists if queries is None else queries)
         if query in lists
     )
+    return Run(provenance=evaluation.provenance, traces=traces)
 
 
 def _name_cause(causes: Iterable[CauseFinding]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from karat.core import Floats, GoldenSet, Trace, TraceTable
-from karat.evaluation import Evaluation, find_bounds, find_floor, system_changes
+from karat.evaluation import Evaluation, find_bounds, find_floor, list_changes
 from karat.gate import (
     Check,
     Comparison,
@@ -42,7 +42,6 @@ from karat.schema import (
     MoverRow,
     RunFacts,
     StageTimes,
-    SystemChange,
     Verdict,
     VerdictFailure,
     from_plain,
@@ -227,10 +226,7 @@ def _baseline(result: GateResult) -> BaselineFacts | None:
         fingerprint=before.provenance.fingerprint,
         recorded=result.baseline.recorded,
         forced=result.baseline.forced,
-        changes=tuple(
-            SystemChange(key=key, now=now, was=was)
-            for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
-        ),
+        changes=list_changes(candidate.provenance, before.provenance),
     )
 
 

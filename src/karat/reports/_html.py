@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from karat.core import shorten_digest
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._floor import FLOOR, describe_floor, list_floor, note_floor
 from karat.reports._html_data import payload
@@ -200,17 +199,13 @@ def _changes(baseline: BaselineFacts | None) -> str:
         now, was = map(escape_text, systems)
         return f"<h2>Changed since the baseline</h2><p>Another system: <b>{now}</b>, was {was}.</p>"
     shown = "".join(
-        f"<li><code>{escape_text(change.key)}</code> {_value(_shorten(change.was))} <span aria-label='became'>→</span> "
-        f"<b>{_value(_shorten(change.now))}</b></li>"
+        f"<li><code>{escape_text(change.key)}</code> {_value(change.was)} <span aria-label='became'>→</span> "
+        f"<b>{_value(change.now)}</b></li>"
         for change in baseline.changes[:_CHANGES]
     )
     rest = len(baseline.changes) - _CHANGES
     more = f"<li>and {rest:,} more, under Run</li>" if rest > 0 else ""
     return f'<h2>Changed since the baseline</h2><ul class="changes">{shown}{more}</ul>'
-
-
-def _shorten(value: object) -> object:
-    return shorten_digest(value) if isinstance(value, str) else value
 
 
 def _value(value: object) -> str:

@@ -158,7 +158,7 @@ def _recall(document: DecisionDocument) -> Iterator[Recommendation]:
             id_, times = _most_frequent(gone)
             advice += f": {clean(id_, 60)!r} is missing from {times:,} of them" if times > 1 else ""
         changes = document.baseline.changes if document.baseline else ()
-        if keys := [clean(change.key, 40) for change in changes]:
+        if keys := [clean(change.part, 40) for change in changes]:
             advice += f"; what changed in the system: {', '.join(keys[:5])}{' ...' if len(keys) > 5 else ''}"
         yield _fall("recall-fell", measure, lost, advice)
 

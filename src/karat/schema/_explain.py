@@ -45,6 +45,9 @@ class DocumentStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     title: str
     grade: int
     rank: Annotated[Rank | None, Meta(description="In the list that the system returned.")]
+    was: Annotated[
+        Rank | None, Meta(description="In the run that it is compared with, or in the baseline, if that had found it.")
+    ] = None
     state: StandingState
     places: tuple[StagePlace, ...]
     beaten_by: Annotated[
@@ -120,6 +123,9 @@ class ExplainDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     run: str
     file: str
     against: str | None
+    baseline: Annotated[
+        str | None, Meta(description="The accepted run whose lists tell what was found before; without against.")
+    ] = None
     method: Annotated[
         Literal["counterfactual", "trace"],
         Meta(description="Whether the system was asked again with one thing changed, or only the run was read."),
@@ -136,5 +142,5 @@ class ExplainDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     what_if: tuple[WhatIf, ...]
     explained: tuple[ExplainedQuery, ...]
     changes: Annotated[
-        tuple[SystemChange, ...], Meta(description="In what the run and the one it is compared with differ.")
+        tuple[SystemChange, ...], Meta(description="In what the run and the other one, or the baseline, differ.")
     ] = ()

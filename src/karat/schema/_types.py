@@ -20,3 +20,15 @@ class SystemChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     key: str
     now: Any
     was: Any
+
+    @property
+    def part(self) -> str:
+        """The name of the part in a sentence: the hash of source code stands for the code.
+
+        >>> SystemChange(key="source", now="1111111", was="0000000").part
+        'the code of the system'
+        """
+        part, _, last = self.key.rpartition(".")
+        if last == "source":
+            return f"the code of {part or 'the system'}"
+        return "the system" if self.key == "system" else self.key
