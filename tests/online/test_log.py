@@ -143,12 +143,13 @@ def test_hostile_values_never_reach_the_host(tmp_path: Path) -> None:
         search.results(Evil())
         search.answer(Evil(), Evil())  # type: ignore[arg-type]
         search.fail(Evil())
-    assert log.dropped == {"encode": 5}
+    assert log.dropped == {"hits": 2, "stages": 1, "value": 1, "encode": 3, "citations": 1}
     log.close()
     done = ingest(path)
-    assert (done.records, done.damaged) == (1, 0)
-    ((query,), _) = read(path)
+    assert (done.records, done.damaged) == (2, 0)
+    ((query, none), _) = read(path)
     assert (query.text, query.hits[0].document) == ("half ?", "a?")
+    assert (none.text, none.hits, none.stages) == ("", (), {})
 
 
 def test_hostile_values_in_a_sample(tmp_path: Path) -> None:

@@ -62,8 +62,21 @@ def test_searches_are_logged_with_their_session(tmp_path: Path) -> None:
         ("busy", "s2", "", 2, "HTTP 503"),
         ("boom", "", "", None, "ValueError: boom"),
     ]
-    assert events[-1] == "s1"
-    assert len(events) == 3
+    assert events == ["s1", "s1"]
+
+
+@pytest.mark.parametrize("query", ["", "q=", "query=cat", "q=cat"])
+def test_a_handler_finds_a_query_in_every_request_of_the_path(tmp_path: Path, query: str) -> None:
+    """A request without one is not logged, and the handler needs no look at what it is."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["karat.query"].results(["a"])
+        await send({"type": "http.response.start", "status": 200})
+
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        assert request(LogMiddleware(app, log), "/search", query)[0]["status"] == 200
+    assert ingest(path).records == (query == "q=cat")
 
 
 def test_what_is_no_request_is_passed_on(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from in_process import run_karat
@@ -32,7 +35,7 @@ def test_an_event_that_nobody_can_read_is_dropped(
             log.feedback("task_outcome", session="s", **fields)
         log.feedback("task_outcome", session="s", value="0.5", rank="2")
         log.feedback("task_outcome", session="s", value=True, time=1_700_000_000)
-        assert log.dropped == {"encode": 3}
+        assert log.dropped == {next(iter(fields)): 3}
     assert [str(next(iter(fields))) in record.getMessage() for record in caplog.records] == [True]
     assert "success" not in caplog.text
     done = ingest(path)
@@ -80,21 +83,90 @@ def test_an_outcome_of_an_old_or_imported_record_is_told(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("hits", "fields"),
+    ("field", "value"),
     [
-        ({"weird": object()}, {}), ([{"id": "a", "score": "high"}], {}), (["a"], {"count": "many"}),
-        (["a"], {"quality": "good"}), (["a"], {"time": "now"}), (["a"], {"latency": "fast"}),
-        ([("a", "high")], {"intent": "new label"}),
+        ("count", "many"), ("quality", "good"), ("time", "now"), ("latency", "fast"), ("flags", "treatment"),
     ],
 )  # fmt: skip
-def test_a_query_that_nobody_can_read_is_dropped(tmp_path: Path, hits: Any, fields: dict[str, Any]) -> None:
-    """Whatever came back, the host goes on."""
+def test_a_query_that_nobody_can_read_is_dropped(tmp_path: Path, field: str, value: Any) -> None:
+    """Whatever was passed, the host goes on; health names each field that was wrong."""
     path = tmp_path / "karat.db"
     with online.open(path) as log:
-        log.record("wifi", hits, **fields)
+        log.record("wifi", ["a"], **{field: value})
         log.record("wifi", ["a", ("b", 0.5), ("c", 1)], count=7, latency=3, time=1_700_000_000)
-        assert log.dropped == {"encode": 1}
+        assert log.dropped == {field: 1}
     assert (ingest(path).records, check_health(path).damages) == (1, ())
+    text = run_karat("online", "health", str(path)).stdout.decode()
+    assert f"dropped  1 have a wrong {field}" in text
+
+
+@dataclass
+class Document:
+    """What a search library returns: its text is anybody's."""
+
+    page_content: str
+    id: str = "flea"
+
+
+_OBJECT = Document("Owner ann@vet.at, phone +43 664 1234567")
+
+
+@pytest.mark.parametrize(
+    "hits",
+    [
+        [_OBJECT], [(_OBJECT, 0.5)], ["flea", _OBJECT], {_OBJECT.page_content: _OBJECT}, [("flea", _OBJECT)],
+        [("flea", _OBJECT.page_content)], [("flea", 0.5, _OBJECT.page_content)], [{"id": _OBJECT}],
+        [{"doc": "flea", "score": 1.0}], [object()], [None, "flea"], [True], [0.5], [b"flea"], [["flea"], "tick"],
+        [{"id": "a", "score": "high"}], "flea",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("fields", [{}, {"intent": "a new label", "redact": False}])
+def test_what_is_no_id_is_not_recorded_as_one(tmp_path: Path, hits: Any, fields: dict[str, Any]) -> None:
+    """Nothing of it is written anywhere. The query is, without hits, and health counts it until it is acknowledged."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.record("flea", hits, session="s", **fields)
+        assert log.dropped == {"hits": 1}
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"ann@vet.at" in file.read_bytes()]
+    assert ingest(path).records == 1
+    with read_log(path) as reader:
+        assert [(query.hits, query.count) for query in reader.queries()] == [((), None)]
+    health = check_health(path)
+    assert (health.healthy, health.dropped, health.left_out) == (False, {}, {"hits": 1})
+    done = run_karat("online", "health", str(path))
+    assert (done.returncode, b"left out hits of 1 record" in done.stdout) == (1, True)
+    online.acknowledge_drops(path, author="ann", reason="seen")
+    assert check_health(path).healthy
+
+
+def test_ids_of_numpy_and_uuids_are_ids(tmp_path: Path) -> None:
+    """They have one text, and hold nothing else."""
+    path, own = tmp_path / "karat.db", UUID(int=7)
+    with online.open(path) as log:
+        log.record("flea", [np.str_("a"), np.int64(3), (own, np.float32(0.5)), {"id": 17}, {"document": own}])
+        log.record("flea", [("a", np.float64(0.5)), ("b", 1), ("c", None)])
+        assert log.dropped == {}
+    ingest(path)
+    with read_log(path) as reader:
+        first, second = reader.queries()
+    assert first.documents == ("a", "3", str(own), "17", str(own))
+    assert [hit.score for hit in second.hits] == [0.5, 1.0, None]
+
+
+def test_other_ids_that_are_none_are_not_recorded(tmp_path: Path) -> None:
+    """In channels and citations, which a record is written without, and in feedback, which is dropped."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        with log.query("flea") as query:
+            query.results(["a"], channels={"dense": [_OBJECT.page_content, object()]}, stages="x", weights={"a": "b"})
+            query.answer("yes", [object()])
+        log.feedback("read_after_search", session="s", document=_OBJECT)
+        log.feedback("read_after_search", session="s", document="a", query=query)
+        assert log.dropped == {"channels": 1, "citations": 1, "stages": 1, "weights": 1, "document": 1, "query": 1}
+    ingest(path)
+    with read_log(path) as reader:
+        ((query,), events) = list(reader.queries()), list(reader.events())
+    assert (query.documents, query.channels, query.answer, query.citations, events) == (("a",), {}, "yes", (), [])
 
 
 def test_what_the_ingester_cannot_read_is_in_one_file(tmp_path: Path) -> None:

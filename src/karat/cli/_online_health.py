@@ -22,6 +22,7 @@ _REASONS = {
     "outcome": "have a task_outcome that is not from 0 to 1",
 }
 
+_WRONG = "have a wrong {}: docs/online.md says what belongs there"
 _REMOVED = (
     "segments of the journal under a running host: {}; it wrote them again, but what was full before and not "
     "ingested is lost"
@@ -77,24 +78,7 @@ def _text(health: OnlineHealth) -> str:
         lines += list_received(health.received)
     free = "" if health.free is None else f", {_size(health.free)} free"
     lines.append(f"disk     {_size(health.bytes)} of the store, {_size(journal.bytes)} of the journal{free}")
-    lines += [
-        f"dropped  {count:,} {_REASONS.get(reason, reason)}{_seen(health, reason, count)}"
-        for reason, count in health.dropped.items()
-    ]
-    if health.removed:
-        lines.append(f"removed  {_REMOVED.format(health.removed)}{_seen(health, 'removed', health.removed)}")
-    lines += [
-        f"seen     {done.time} by {escaped(done.author)}: {escaped(done.reason)}" for done in health.acknowledgements
-    ]
-    lines += [
-        f"damaged  {count_things(part.bytes, 'byte')} of {escaped(part.segment)}, not ingested yet: {part.reason}"
-        for part in journal.damages
-    ]
-    lines += [
-        f"damaged  {'' if damage.parts == 1 else f'{damage.parts:,} parts, '}{count_things(damage.bytes, 'byte')}, "
-        f"kept in {escaped(damage.file)}: {escaped(damage.reason)}"
-        for damage in health.damages
-    ]
+    lines += _list_losses(health)
     if health.run is not None:
         values = (f"{name} {'-' if value is None else f'{value:.3f}'}" for name, value in health.run.measures.items())
         run = health.run
@@ -115,6 +99,33 @@ def _text(health: OnlineHealth) -> str:
     return "\n".join(lines)
 
 
+def _list_losses(health: OnlineHealth) -> list[str]:
+    """Return lines on what was dropped, left out, removed or damaged, and on who has acknowledged it."""
+    lines = [
+        f"dropped  {count:,} {_REASONS.get(reason) or _WRONG.format(reason)}{_seen(health, reason, count)}"
+        for reason, count in health.dropped.items()
+    ]
+    lines += [
+        f"left out {field} of {count_things(count, 'record')} that cannot be recorded{_seen(health, field, count)}"
+        for field, count in health.left_out.items()
+    ]
+    if health.removed:
+        lines.append(f"removed  {_REMOVED.format(health.removed)}{_seen(health, 'removed', health.removed)}")
+    lines += [
+        f"seen     {done.time} by {escaped(done.author)}: {escaped(done.reason)}" for done in health.acknowledgements
+    ]
+    lines += [
+        f"damaged  {count_things(part.bytes, 'byte')} of {escaped(part.segment)}, not ingested yet: {part.reason}"
+        for part in health.journal.damages
+    ]
+    lines += [
+        f"damaged  {'' if damage.parts == 1 else f'{damage.parts:,} parts, '}{count_things(damage.bytes, 'byte')}, "
+        f"kept in {escaped(damage.file)}: {escaped(damage.reason)}"
+        for damage in health.damages
+    ]
+    return lines
+
+
 def _size(count: int) -> str:
     """Return a number of bytes as people read it: 1.5 MB."""
     units = ("bytes", "kB", "MB", "GB", "TB")
@@ -124,10 +135,13 @@ def _size(count: int) -> str:
 
 def _judge(health: OnlineHealth) -> str:
     if health.healthy:
-        return "healthy; all that was lost is acknowledged" if health.dropped or health.removed else "healthy"
+        acknowledged = health.dropped or health.removed or health.left_out
+        return "healthy; all that was lost is acknowledged" if acknowledged else "healthy"
     lost = health.dropped or health.damages or health.journal.damages
     if health.journal.late and not (lost or health.removed):
         return "records wait, and nobody brings them into the store (karat online ingest --follow)"
+    if health.left_out and not (lost or health.removed):
+        return "records lack what the host passed and karat cannot record"
     return "records were lost" if lost else "records may be lost"
 
 

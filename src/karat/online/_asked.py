@@ -26,6 +26,10 @@ class Sink(Protocol):
         """Write the record of a query that is over."""
         ...
 
+    def leave_out(self, field: str, error: Exception) -> None:
+        """Count a field that a record is written without, because it cannot be understood."""
+        ...
+
     def warn(self, what: str, error: Exception) -> None:
         """Warn of something that cannot be understood."""
         ...
@@ -72,28 +76,38 @@ class Asked:
         """
         if not self.logged:
             return
+        record, plain = self._record, False
         try:
             kind = type(hits)
             plain = (kind is list or kind is tuple) and are_plain(hits)
-            record = self._record
             record[HITS] = hits = tuple(hits) if plain else take_hits(hits)  # the host may change its list
             record[COUNT] = len(hits) if count is None else count
             if count is not None and type(count) is not int:
                 self._usual = False
-            if channels is not None:
+        except Exception as error:
+            self._sink.leave_out("hits", error)
+        if stages is not None:
+            record[STAGES] = stages.copy() if type(stages) is dict else self._copy(stages)
+        if weights is not None:
+            record[WEIGHTS] = weights.copy() if type(weights) is dict else self._copy(weights)
+        if quality is not None:
+            self._set(QUALITY, quality)
+        self._plain = plain and not record[CHANNELS]  # those of a call before stay
+        if channels is not None:
+            self._plain = False
+            try:
                 record[CHANNELS], short = take_channels(channels)
                 self._plain = plain and short
-            else:
-                self._plain = plain and not record[CHANNELS]  # those of a call before stay
-            if stages is not None:
-                record[STAGES] = stages.copy() if type(stages) is dict else dict(stages)
-            if weights is not None:
-                record[WEIGHTS] = weights.copy() if type(weights) is dict else dict(weights)
-            if quality is not None:
-                self._set(QUALITY, quality)
-        except Exception as error:
-            self._plain = False
-            self._sink.warn("what came back", error)
+            except Exception as error:
+                self._sink.leave_out("channels", error)
+
+    def _copy(self, values: Any) -> Any:
+        """Return a copy of what is no dict; anything that is no mapping as it is: the writer leaves it out."""
+        self._usual = False
+        try:
+            return dict(values)
+        except Exception:
+            return values
 
     def _set(self, place: int, value: Any) -> None:
         """Set a field that few queries have."""
@@ -105,7 +119,7 @@ class Asked:
             self._set(ANSWER, text)
             self._set(CITATIONS, to_ids(citations))
         except Exception as error:
-            self._sink.warn("the answer", error)
+            self._sink.leave_out("citations", error)
 
     def fail(self, error: object) -> None:
         """Record that the query failed, and why."""

@@ -18,6 +18,7 @@ from karat.online._received import RECEIVED, read_received
 from karat.online._rollouts import list_rollouts
 from karat.online._segment import (
     HEADER,
+    LEFT_OUT,
     REMOVED,
     SUFFIX,
     Broken,
@@ -95,6 +96,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
     acknowledged = {} if store is None else store.acknowledgements.counts()
     unseen = _is_unseen(dropped, acknowledged)
     removed = dropped.pop(REMOVED, 0)
+    left_out = {field: dropped.pop(field) for field in LEFT_OUT if field in dropped}
     damages = () if store is None else tuple(_list_damages(paths, store))
     return OnlineHealth(
         store=name,
@@ -105,6 +107,7 @@ def _check(paths: Paths, store: Store | None, name: str) -> OnlineHealth:
         journal=journal,
         dropped=dropped,
         removed=removed,
+        left_out=left_out,
         damages=damages,
         run=None if store is None else _find_run(store),
         without_session=0 if store is None else store.count_without_session(),

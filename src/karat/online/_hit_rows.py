@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
+from uuid import UUID
 
 from msgspec import convert
 
@@ -19,18 +20,30 @@ _CHUNK = ":chunk:"
 _LARGEST = 2**63 - 1
 
 
-class NotHits(Exception):
-    """A value that cannot be read as hits without changing it, such as an iterator."""
+class NotHits(TypeError):
+    """A value that cannot be read as hits without changing it, such as an iterator, or as an id, such as an object."""
 
 
 def are_plain(hits: Sequence[Any]) -> bool:
-    """Return whether all hits are short ids, or pairs of one and a score, as nearly always: one walk, no call."""
-    for hit in hits:
-        if type(hit) is tuple and hit:
-            hit = hit[0]
-        if type(hit) is not str or len(hit) > LONGEST_ID:
-            return False
+    """Return whether all hits are short ids, or pairs of one and a number, as nearly always: one walk, no call.
+
+    Whatever else is beside an id is left to :func:`to_hits`: it may be the text of a document.
+    """
+    try:
+        for hit in hits:
+            if type(hit) is tuple:
+                hit, score = hit
+                if type(score) is not float and not _is_score(score):
+                    return False
+            if type(hit) is not str or len(hit) > LONGEST_ID:
+                return False
+    except ValueError:  # a tuple of more than two, or of less
+        return False
     return True
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(unwrap(value), int | float) and type(value) is not bool)
 
 
 def are_ids(values: Sequence[Any]) -> bool:
@@ -69,10 +82,11 @@ def to_hit(value: Any, rank: int) -> LoggedHit:
     if kind is list:  # a LoggedHit of the journal: document, rank, score, and so on
         return convert(value, LoggedHit)
     if isinstance(value, Hit):
+        document, name = to_id(value.document), to_id(value.id)
         span = (value.span.start, value.span.end) if value.span is not None else None
-        chunk = value.id if value.id != value.document else ""
+        chunk = name if name != document else ""
         return LoggedHit(
-            value.document,
+            document,
             rank,
             to_float(value.score),
             tuple(value.channels),
@@ -86,7 +100,7 @@ def to_hit(value: Any, rank: int) -> LoggedHit:
 
 
 def _make(id: Any, rank: int, score: Any) -> LoggedHit:
-    document, chunk = split_id(id if type(id) is str else str(unwrap(id)))
+    document, chunk = split_id(id if type(id) is str else to_id(id))
     value = score if type(score) is float and isfinite(score) else to_float(score)
     return LoggedHit(document, rank, value, (), None, "", chunk)
 
@@ -105,8 +119,11 @@ def split_id(text: str) -> tuple[str, str]:
 
 
 def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:
-    name = to_text(value.get("id", value.get("chunk", value.get("document", ""))))
-    document = to_text(value.get("document")) or document_of(name)
+    ids = value.get("id", value.get("chunk")), value.get("document")
+    name, document = ("" if own is None else to_id(own) for own in ids)
+    if not name and not document:
+        raise NotHits("a mapping with neither 'id' nor 'document' is no hit")
+    document = document or document_of(name)
     span = value.get("span")
     return LoggedHit(
         document,
@@ -117,6 +134,23 @@ def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:
         to_text(value.get("section")),
         "" if name == document else name,
     )
+
+
+def to_id(value: Any) -> str:
+    """Return the id of a document as text. An object is none: its text may be all that it holds.
+
+    >>> to_id("wifi"), to_id(17)
+    ('wifi', '17')
+    >>> to_id(["Call ann@example.org"])
+    Traceback (most recent call last):
+    karat.online._hit_rows.NotHits: a list is no id of a document
+    """
+    if type(value) is str:
+        return value
+    plain = unwrap(value)
+    if isinstance(plain, str | int | UUID) and type(plain) is not bool:
+        return str(plain)
+    raise NotHits(f"a {type(value).__name__} is no id of a document")
 
 
 def to_text(value: Any) -> str:
@@ -205,7 +239,7 @@ def _id_of(value: Any) -> str:
     if type(value) is str:
         return value
     if isinstance(value, list | tuple):
-        return to_text(value[0])
+        return to_id(value[0])
     if isinstance(value, Mapping):
-        return to_text(value.get("id"))
-    return to_text(getattr(value, "id", value))
+        return to_id(value.get("id"))
+    return to_id(getattr(value, "id", value))

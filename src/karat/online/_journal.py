@@ -26,6 +26,7 @@ from karat.online._marks import mark_process
 from karat.online._segment import (
     HEADER,
     LARGEST,
+    LEFT_OUT,
     PIECE,
     REMOVED,
     SUFFIX,
@@ -151,7 +152,7 @@ class Journal:
         return segment.put(payload, crc)
 
     def drop(self, reason: str, error: Exception | None = None, *, records: int = 1) -> None:
-        """Count records that are not written, and say so once for each reason."""
+        """Count records that are not written, or that are written without a field, and say so once for each reason."""
         with self._lock:
             first = reason not in self.dropped
             for counts in (self.dropped, self._pending):
@@ -161,7 +162,9 @@ class Journal:
             elif self._segment is not None and not self._closed:
                 self._segment.set_counts(self._pending)
         if first:
-            _logger.warning("records of the query log are dropped (%s): %s", reason, error or "see karat online health")
+            what = "written without a field" if reason in LEFT_OUT else "dropped"
+            why = error or "see karat online health"
+            _logger.warning("records of the query log are %s (%s): %s", what, reason, why)
 
     def _rotate(self) -> Segment | None:
         """Go on in a new segment. Return None, and count the record, if there cannot be one now."""

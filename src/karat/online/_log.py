@@ -68,7 +68,7 @@ class Log:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many records this process dropped, by reason."""
+        """How many records this process dropped, or wrote without a field, by reason or field."""
         return dict(self._journal.dropped)
 
     def query(

@@ -20,8 +20,9 @@ class LogMiddleware:
     """Logs the requests of one path as queries; any ASGI application can be inside.
 
     The path may end with a slash or not, and a redirect is not logged. The handler finds the query in
-    ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. All that it logs itself has the
-    session and the user of the request, too.
+    ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. It is there in every request of the
+    path, but is not logged if the request has no query. All that the handler logs itself has the session and the user
+    of the request, too.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class LogMiddleware:
             session, user, text = self._read(scope)
         except Exception as error:
             self._log.warn("the request", error)
-            session = user = text = None
+            session, user, text = None, None, ""
         with self._log.session(session, user):
             if text is None:
                 await self.app(scope, receive, send)
@@ -59,6 +60,7 @@ class LogMiddleware:
     async def _search(self, text: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._log.query(text, **self._fields) as query:
             scope["karat.query"] = query
+            query.logged = query.logged and text != ""  # without a query nothing was searched
 
             async def watch(message: Mapping[str, Any]) -> None:
                 if message.get("type") == "http.response.start":
@@ -72,14 +74,14 @@ class LogMiddleware:
             await self.app(scope, receive, watch)
 
     def _read(self, scope: Scope) -> tuple[str | None, str | None, str | None]:
-        """Return the session, the user and the query of a request; None for what it does not have."""
+        """Return the session, the user and the query of a request: None for another path, "" if there is no query."""
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
         session = headers.get(self._session_header.lower()) or _read_cookie(headers.get("cookie", ""), self._cookie)
         user = headers.get(self._user_header.lower()) if self._user_header else None
         if scope.get("path", "").rstrip("/") != self._path.rstrip("/"):
             return session, user, None
         values = parse_qs(scope.get("query_string", b"").decode("utf-8", "replace")).get(self._parameter)
-        return session, user, values[0] if values else None
+        return session, user, values[0] if values else ""
 
 
 def _read_cookie(header: str, name: str) -> str | None:

@@ -34,8 +34,15 @@ NEW_SUFFIX = ".new"
 REMOVED = "removed"
 OUTCOME = "outcome"
 """Events of the kind ``task_outcome`` whose value is not from 0 to 1."""
-REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED, OUTCOME)
-"""What the header's counters count: records that were dropped, by reason, and segments that somebody removed."""
+FIELDS = ("time", "latency", "quality", "count", "flags", "value", "rank", "document", "query")
+"""Fields that have to be what they should be: a record with anything else there is dropped."""
+LEFT_OUT = ("hits", "channels", "stages", "weights", "citations")
+"""Fields that a record is written without if they cannot be recorded."""
+REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED, OUTCOME, *FIELDS, *LEFT_OUT)
+"""What the header's counters count, in their order, to which new ones are only ever appended.
+
+These are records that were dropped, by reason or field, segments that somebody removed, and fields that were left out.
+"""
 
 _LENGTH = struct.Struct("<I")
 _unpack_length = _LENGTH.unpack_from

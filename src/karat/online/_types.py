@@ -5,15 +5,23 @@ Only records that take the long way are looked at; the fields of others are made
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from karat.online._drafts import EventDraft, QueryDraft
-from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits, to_text
+from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits, to_id, to_text
 from karat.online._records import TASK_OUTCOME, is_outcome
+
+_LISTS = dict.fromkeys(("stages", "weights"), (to_floats, "mapping of numbers"))
+_RESULTS = {"hits": (to_hits, "list of hits"), "channels": (to_channels, "mapping of lists of ids"), **_LISTS}
 
 
 class WrongType(Exception):
     """A field that has something else than what belongs there."""
+
+    def __init__(self, field: str, value: Any, what: str) -> None:
+        super().__init__(f"{field!r} is a {type(value).__name__} that is no {what}")
+        self.field = field
 
 
 class NoOutcome(Exception):
@@ -36,14 +44,20 @@ def check_event(draft: EventDraft) -> None:
             raise NoOutcome("the value of a task_outcome is a number from 0, failed, to 1")
     if draft.rank is not None:
         _check("rank", to_count, draft.rank)
+    for name in ("document", "query"):
+        value = getattr(draft, name)
+        if value is not None and type(value) is not str:
+            _check(name, to_id, value, "id")
 
 
-def check_query(draft: QueryDraft, *, plain: bool) -> None:
-    """Refuse a query that cannot be read back. ``plain`` says that hits and channels have short ids only.
+def check_query(draft: QueryDraft, *, plain: bool) -> list[tuple[str, WrongType]]:
+    """Refuse a query that cannot be read back; leave out what came back if that cannot be, and return these fields.
 
-    >>> check_query(QueryDraft("1", 1.5, "wifi", hits={"weird": object()}), plain=False)
-    Traceback (most recent call last):
-    karat.online._types.WrongType: 'hits' is a dict that is no list of hits
+    ``plain`` says that hits and channels have short ids only.
+
+    >>> draft = QueryDraft("1", 1.5, "wifi", hits=[object()], count=1)
+    >>> check_query(draft, plain=False), draft.hits, draft.count
+    ([('hits', WrongType("'hits' is a list that is no list of hits"))], (), None)
     """
     if type(draft.time) is not float:
         draft.time = _check("time", _to_time, draft.time)
@@ -53,18 +67,22 @@ def check_query(draft: QueryDraft, *, plain: bool) -> None:
             _check(name, to_float, value)
     if draft.count is not None and type(draft.count) is not int:
         _check("count", to_count, draft.count)
-    for name in ("stages", "weights"):
-        if getattr(draft, name):
-            _check(name, to_floats, getattr(draft, name), "mapping of numbers")
-    if draft.hits and not (plain and _have_scores(draft.hits)):
-        _check("hits", to_hits, draft.hits, "list of hits")
-    if draft.channels and not plain:
-        _check("channels", to_channels, draft.channels, "mapping of lists of ids")
+    if draft.flags is not None:
+        _check("flags", dict, draft.flags, "mapping of variants")
+    return list(_leave_out(draft, _LISTS if plain else _RESULTS))
 
 
-def _have_scores(hits: Any) -> bool:
-    """Return whether hits are ids, or pairs of one and a number."""
-    return all(type(hit) is str or (len(hit) == 2 and type(hit[1]) is float) for hit in hits)
+def _leave_out(draft: QueryDraft, fields: Mapping[str, tuple[Any, str]]) -> Iterator[tuple[str, WrongType]]:
+    """Take out of a draft what cannot be read of some fields, so that nothing is known of it; yield these."""
+    for name, (read, what) in fields.items():
+        if value := getattr(draft, name):
+            try:
+                _check(name, read, value, what)
+            except WrongType as error:
+                setattr(draft, name, () if name == "hits" else None)
+                if name == "hits":
+                    draft.count = None
+                yield name, error
 
 
 def _check(name: str, read: Any, value: Any, what: str = "number") -> Any:
@@ -72,7 +90,7 @@ def _check(name: str, read: Any, value: Any, what: str = "number") -> Any:
     try:
         return read(value)
     except Exception:
-        raise WrongType(f"{name!r} is a {type(value).__name__} that is no {what}") from None
+        raise WrongType(name, value, what) from None
 
 
 def _to_time(value: Any) -> float:

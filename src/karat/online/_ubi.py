@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from karat.core import InputError, shorten
-from karat.online._hit_rows import to_hits
+from karat.online._hit_rows import NotHits, to_hits
 from karat.online._records import READ_AFTER_SEARCH, LoggedEvent, LoggedQuery, Record
 from karat.online._times import format_time
 
@@ -62,13 +62,17 @@ def ubi_to_query(row: Mapping[str, Any], source: str = "UBI", line: int | None =
     """Return the query that a row stands for; one without a time is refused."""
     plain, own = _open(row, ("user_query", "timestamp"), source, line)
     listed = plain.get("query_response_hit_ids")
+    try:
+        hits = to_hits([] if listed is None else listed)
+    except NotHits as error:
+        raise InputError(f"query_response_hit_ids: {error}", source=source, line=line) from None
     query = LoggedQuery(
         plain.get("query_id") or _digest(plain),
         _parse_time(plain["timestamp"], source, line),
         plain["user_query"],
         plain.get("session_id") or "",
         plain.get("user_id") or "",
-        hits=to_hits([] if listed is None else listed),
+        hits=hits,
         attributes=dict(plain.get("query_attributes") or {}),
         count=None if listed is None else len(listed),
     )

@@ -17,7 +17,7 @@ from karat.online._plain import Room, TooLarge
 from karat.online._privacy import Redaction, make_hasher
 from karat.online._segment import LARGEST, OUTCOME
 from karat.online._shadow_records import MirroredAnswer, ShadowDraft
-from karat.online._types import NoOutcome, check_event, check_query
+from karat.online._types import NoOutcome, WrongType, check_event, check_query
 
 _MOST_BLANKS = 1024
 _logger = logging.getLogger("karat.online")
@@ -97,7 +97,8 @@ class Writer:
             if type(draft) is EventDraft:
                 check_event(draft)
             elif type(draft) is QueryDraft:
-                check_query(draft, plain=plain)
+                for field, error in check_query(draft, plain=plain):
+                    self.leave_out(field, error)
             self._hide(draft, plain)
             try:
                 payload = encode_draft(draft)
@@ -109,10 +110,17 @@ class Writer:
         except NoOutcome as error:
             self._journal.drop(OUTCOME, error)
             return
+        except WrongType as error:
+            self._journal.drop(error.field, error)
+            return
         except Exception as error:
             self._journal.drop("encode", error)
             return
         self._journal.append(payload)
+
+    def leave_out(self, field: str, error: Exception) -> None:
+        """Count a field that a record is written without, because it cannot be understood."""
+        self._journal.drop(field, error)
 
     def warn(self, what: str, error: Exception) -> None:
         """Warn once, in the host's log, of something that was recorded and could not be understood."""

@@ -95,7 +95,7 @@ class OnlineAcknowledgement(Struct, frozen=True, kw_only=True):
     author: str
     reason: str
     dropped: Mapping[str, int]
-    """How many that were, by reason; also segments that were removed. Empty if there was nothing to acknowledge."""
+    """How many that were, by reason; also fields and segments. Empty if there was nothing to acknowledge."""
 
 
 class OnlineReceived(Struct, frozen=True, kw_only=True):
@@ -132,14 +132,18 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
 
     store: str
     healthy: bool
-    """False if records were dropped or may be lost and nobody acknowledged it, or something could not be read."""
+    """False if records or fields were dropped or may be lost and nobody acknowledged it, or could not be read."""
     bytes: int
     """Of the store; 0 if there is none yet."""
     queries: OnlineTable
     events: OnlineTable
     journal: OnlineJournal
     dropped: Mapping[str, int]
-    """Records that hosts could not write, by reason: encode, too_large, outcome, disk, closed or other."""
+    """Records that hosts could not write, by reason: encode, too_large, outcome, disk, closed or other.
+
+    The reason may also be the field that could not be recorded: time, latency, quality, count, flags, value, rank,
+    document or query.
+    """
     removed: int
     """Segments that somebody removed under a running host, which wrote them again; those before may be lost."""
     damages: tuple[OnlineDamage, ...]
@@ -149,7 +153,7 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     without_session: int = 0
     """Stored queries that have no session: what became of them is not known, and they are in no sample of sessions."""
     acknowledged: Mapping[str, int] = {}
-    """How many of ``dropped``, and of ``removed`` under that name, somebody has acknowledged."""
+    """How many of ``dropped`` and ``left_out``, and of ``removed`` under that name, somebody has acknowledged."""
     acknowledgements: tuple[OnlineAcknowledgement, ...] = ()
     """Who did, when and why, the oldest first."""
     free: int | None = None
@@ -162,6 +166,8 @@ class OnlineHealth(Struct, frozen=True, kw_only=True):
     """Null if nothing was ever received over HTTP."""
     odd_outcomes: int = 0
     """Stored events of the kind task_outcome, such as imported ones, whose value is not from 0 to 1: none counts."""
+    left_out: Mapping[str, int] = {}
+    """Records that were written without a field that could not be recorded, by field, such as hits that are objects."""
 
 
 class OnlineForgetting(Struct, frozen=True, kw_only=True):

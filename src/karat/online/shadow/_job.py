@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from karat.core import Answer, Citation, Hit, Span, document_of
-from karat.online._hit_rows import NotHits, to_hit, to_text
+from karat.online._hit_rows import NotHits, to_hit, to_id, to_text
 from karat.online._records import LoggedHit
 from karat.online._shadow_records import (
     ANSWERED,
@@ -174,12 +174,20 @@ def _make_part(item: Any) -> MirroredPart:
     if isinstance(item, Hit | Citation):
         return MirroredPart(item.id, item.document, item.section, item.block, _read_span(item.span))
     if isinstance(item, Mapping):
-        name = to_text(item.get("id", item.get("chunk", item.get("document", ""))))
-        document = to_text(item.get("document")) or document_of(name)
+        name = _name(item.get("id", item.get("chunk", item.get("document", ""))))
+        document = _name(item.get("document", "")) or document_of(name)
         span = _read_span(item.get("span", item.get("offsets")))
         return MirroredPart(name, document, to_text(item.get("section")), to_text(item.get("block")), span)
-    name = to_text(item[0] if isinstance(item, list | tuple) and item else item)
+    name = _name(item[0] if isinstance(item, list | tuple) and item else item)
     return MirroredPart(name, document_of(name))
+
+
+def _name(value: Any) -> str:
+    """Return an id as text; for what is none, such as an object, one that no document has."""
+    try:
+        return to_id(value)
+    except NotHits:
+        return f"no id, but a {type(value).__name__}"
 
 
 def _read_span(span: Any) -> tuple[int, int] | None:
