@@ -1,9 +1,9 @@
 """Karat beside the newest of its peers: what each does with the same golden set, tried and not looked up.
 
 ``./scripts/bench peers`` installs each into a folder that is removed again, gives it the workload (workload.py) in a
-network namespace without a network, and prints three tables: what it takes to have it (packages, size, CPU seconds of
+network namespace without a network, and prints four tables: what it takes to have it (packages, size, CPU seconds of
 the first two queries, whom it asks for), what it makes of the hotel's questions and of a run that lost a fifth of
-them, and how often its gate fires when nothing changed, and when something did. ``--only`` names some of them,
+them, how often its gate fires when nothing changed, and how often when something did. ``--only`` names some of them,
 ``--quick`` draws 20 worlds instead of 300, ``--folder`` keeps what was installed, and uses what is there.
 docs/peers.md has what it printed.
 """
@@ -143,7 +143,7 @@ def fire_by_row(world: dict[str, Any]) -> str:
 
 
 def describe_gates(tried: dict[str, Tried], worlds: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
-    """Return a row for each kind of gate, with how often it fires in each kind of world."""
+    """Return a row for each kind of gate, with how often it fires in each kind of world, and how that was checked."""
     rows = [("your own: no mean 5 % below the last run's", {k: [*map(fire_by_mean, w)] for k, w in worlds.items()}, "")]
     for name, rule in (("MLflow", fire_by_mean), ("deepeval", fire_by_row), ("promptfoo", fire_by_row)):
         if name in tried:
@@ -245,8 +245,10 @@ def compare_peers(peers: list[Peer], folder: Path, count: int) -> None:
         [tool.describe_scores(reference) for tool in tried.values()],
     )
     worlds = json.loads((workload / "worlds.json").read_text(encoding="utf-8"))
-    kinds = [f"{text}, noise {noise:.0%}" for text in ("the same system", "a worse one") for noise in NOISES]
-    print_table(["gate", *kinds, "checked"], describe_gates(tried, worlds))
+    gates, kinds = describe_gates(tried, worlds), [f"noise {100 * noise:.0f} %" for noise in NOISES]
+    same = 1 + len(NOISES)
+    print_table(["nothing changed: stopped by mistake", *kinds, "checked"], [[*row[:same], row[-1]] for row in gates])
+    print_table(["a real loss: stopped", *kinds], [[row[0], *row[same:-1]] for row in gates])
     print("\n" + "\n".join(notes))
 
 
