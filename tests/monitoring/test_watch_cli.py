@@ -88,6 +88,17 @@ def test_a_page_with_hostile_text(path: Path, tmp_path: Path) -> None:
     assert page.stat().st_mode & 0o077 == 0
 
 
+def test_states_look_as_on_the_pages_of_the_server(path: Path, folder: Path, tmp_path: Path) -> None:
+    """A sign and a word with a colour; the table takes the focus, so that it scrolls by keyboard."""
+    write(path, make_window(0, error="down"))
+    page = tmp_path / "page.html"
+    run_karat("online", "watch", path, "--project", folder, *AT, "--html", page)
+    text = page.read_text()
+    assert '<span class="badge fail"><span aria-hidden="true">✗</span> ALERT</span>' in text
+    assert '<span class="badge pass"><span aria-hidden="true">✓</span> fine</span>' in text
+    assert '<div class="scroll" tabindex="0" role="group" aria-label="Alerts">' in text
+
+
 def test_a_process_goes_on_until_it_is_told_to_end(
     path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

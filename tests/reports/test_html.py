@@ -269,6 +269,20 @@ def test_nothing_is_loaded_from_outside() -> None:
     )
 
 
+def test_queries_that_returned_nothing_are_counted() -> None:
+    """The head of the page says how many were asked, failed, and returned nothing although there is an answer."""
+    document = sample()
+    for query in document["queries"]:
+        query["error"] = ""
+    document["run"]["failed"] = 0
+    first, second, third = document["queries"][:3]
+    first["hits"], second["hits"], third["hits"] = [], [], []
+    third["unanswerable"] = True  # nothing is what it should return
+    page = Page(render_html(typed(conclude(document))))
+    asked = f"{document['run']['queries']} queries, 0 failed, 2 returned nothing"
+    assert asked in [text for _, text in page.all("dd")]
+
+
 @pytest.mark.parametrize("text", ["a word in English ", "早餐多少钱一位客人"])
 def test_three_hundred_queries_stay_below_two_megabytes(text: str) -> None:
     """Where every hit is another passage, in scripts of one byte or three, the page is small enough to mail."""

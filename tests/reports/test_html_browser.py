@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browsers import find_cut_off
 from karat.reports import render_html
 from reports.documents import conclude, typed
 from reports.report_samples import ATTACK, sample, without_baseline
@@ -340,11 +341,16 @@ def test_light_and_dark(opened: Opened) -> None:
 
 
 def test_phone_width_needs_no_sideways_scrolling(opened: Opened) -> None:
-    """At 390 pixels nothing is wider than the screen, in the page and in the dialog, however long the names are."""
+    """At 390 pixels nothing is wider than the screen, however long the names are, and no table hides a column.
+
+    What is wider than its place scrolls there, and what matters most stands first.
+    """
     document = sample()
     document["run"]["name"] = document["queries"][4]["text"] = document["queries"][5]["id"] = "very-long-" * 40
     page = opened(document, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert find_cut_off(page) == []
+    assert page.locator("#queries thead th").all_inner_texts()[:2] == ["Query", "Change"]
     page.goto(page.url.split("#")[0] + "#q=q0004")
     page.locator("#query").wait_for()
     assert page.locator("#query").evaluate("(dialog) => dialog.scrollWidth") <= 390
@@ -384,7 +390,7 @@ def test_first_run_shows_what_it_can(opened: Opened) -> None:
     assert "There is no baseline to compare with yet" in page.locator("#compared").inner_text()
     assert "no baseline to compare with" in page.locator(".card").first.inner_text()
     assert page.locator(".dots").count() == 0
-    assert page.locator("#queries thead th").all_inner_texts() == ["Query", "Segment", "Candidate", "Time"]
+    assert page.locator("#queries thead th").all_inner_texts() == ["Query", "Candidate", "Segment", "Time"]
     assert page.locator("#queries th[aria-sort=ascending]").inner_text() == "Candidate"
     page.locator("#queries tbody button").first.click()
     assert page.locator(".rankings").count() == 0

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 
+from browsers import find_cut_off
 from cli.gate_project import accept, make_project, make_set
 from karat.core import Document, Hit, Judgment, Provenance, Query, Target, Trace
 from karat.golden import identify
@@ -172,7 +173,7 @@ def test_what_is_computed_appears_by_itself(browser: Browser, address: str) -> N
 
 @pytest.mark.slow(40)
 def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> None:
-    """Nothing of the content acts, or is asked for elsewhere or twice; nothing is too wide, and axe is content."""
+    """Nothing of the content acts, or is asked for elsewhere or twice; nothing is cut off, and axe is content."""
     from axe_playwright_python.sync_playwright import Axe
 
     axe, paths = Axe(), PATHS | {"session": _find_session(address)}
@@ -189,6 +190,7 @@ def test_every_page_is_whole_and_accessible(browser: Browser, address: str) -> N
             page.set_viewport_size({"width": width, "height": 800})
             assert page.locator("main").is_visible()
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert find_cut_off(page) == [], (path, width)
             violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
             faults = [(entry["id"], entry["nodes"][0]["html"][:200]) for entry in violations]
             assert faults == [], (path, scheme, width)
@@ -313,6 +315,19 @@ def test_a_finished_run_appears_by_itself(browser: Browser, address: str, folder
     _wait_for_runs(address, 2)
     page.context.close()
     assert said == []
+
+
+@pytest.mark.slow
+def test_a_tab_that_nobody_sees_does_not_listen(browser: Browser, address: str) -> None:
+    """A browser has six connections to a server for all tabs; what was missed is asked for when one is seen again."""
+    page = _open(browser, address, "/runs", [], **KINDS["light"])
+    seen = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true }); "
+    seen += "document.dispatchEvent(new Event('visibilitychange'));"
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/events")):
+        page.evaluate(seen % "true")
+    with page.expect_request("**/events"), page.expect_response("**/runs"):
+        page.evaluate(seen % "false")
+    page.context.close()
 
 
 @pytest.mark.slow(10)

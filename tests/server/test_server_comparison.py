@@ -103,7 +103,10 @@ def test_two_rankings_stand_side_by_side(client: TestClient) -> None:
     # The one relevant document is second, after one that nobody judged: if that is relevant, too, the first hit is.
     assert page["second"]["scores"]["RR@10"] == 0.5
     assert page["second"]["bounds"]["RR@10"] == {"worst": 0.5, "best": 1.0, "unjudged": 3}
-    assert "0.500 to 1.000: 3 not judged" in client.get(f"/compare/q02?{PAIR}&measure=RR%4010").text
+    assert (
+        "0.500 to 1.000 if the 3 unjudged documents were judged"
+        in client.get(f"/compare/q02?{PAIR}&measure=RR%4010").text
+    )
     before = client.get(f"/compare/q12.json?{PAIR}").json()
     assert before["next"] == "q02"
     assert client.get(f"/compare/q01.json?{PAIR}").json()["place"] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,8 +13,10 @@ from starlette.testclient import TestClient
 from karat import online
 from karat.index import Indexer
 from karat.pages import keep_traffic
+from karat.server._live_charts import list_ticks
 from server.served import find_sessions, make_client, make_project
 
+SVG = "{http://www.w3.org/2000/svg}"
 MONDAY = 1_762_732_800.0
 """9 November 2025, midnight in UTC: long ago, so that the span is all of the log."""
 
@@ -55,6 +58,32 @@ def test_traffic_is_counted(client: TestClient) -> None:
     assert (traffic["watch"]["status"], states.pop("silence")) == ("alert", "firing"), "nobody has asked for long"
     assert set(states.values()) == {"not measurable", "fine"}
     assert [name for name, state in states.items() if state == "fine"] == ["dropped"]
+
+
+def test_axes_have_numbers_that_tell_ticks_apart(client: TestClient) -> None:
+    """A single query in an hour, and the time it took: no number stands twice at an axis."""
+    for chart in ("traffic", "latency"):
+        picture = ElementTree.fromstring(client.get(f"/live.svg?chart={chart}").text)
+        numbers = [text.text for text in picture.iter(f"{SVG}text") if text.get("text-anchor") == "end"][:-1]
+        assert numbers[0] == "0"
+        assert len(numbers) == len(set(numbers)) > 1
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"), [(0.05, [0, 0.02, 0.04]), (1.1, [0, 0.5, 1]), (7, [0, 2, 4, 6]), (130_000, [0, 50_000, 100_000])]
+)
+def test_ticks_are_round(most: float, ticks: list[float]) -> None:
+    """Of values however small or large."""
+    assert list_ticks(most) == pytest.approx(ticks)
+
+
+def test_a_page_says_how_to_switch_an_alert_off(client: TestClient) -> None:
+    """The key of each alert is on the page, and outcomes of queries have the names that karat online report prints."""
+    page = client.get("/live").text
+    for alert in client.get("/live.json").json()["traffic"]["watch"]["alerts"]:
+        assert f"{alert['name']}</code>" in page
+    assert "Asked again" in page
+    assert "Searched again" not in page
 
 
 def test_sessions_are_filtered_and_paged(client: TestClient) -> None:

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,10 +17,12 @@ from starlette.testclient import TestClient
 from cli.gate_project import accept, make_run, make_set
 from karat.index import Indexer
 from karat.pages import keep_traffic
-from karat.schema import json_schema
+from karat.schema import SystemChange, json_schema
 from karat.server import PAGES
+from karat.server._rendering import make_environment
 from server.served import OLD, WORK, find_sessions, make_client, make_indexed_project, make_project
 
+SVG = "{http://www.w3.org/2000/svg}"
 ADDRESSES = {
     "overview": "/index", "runs": "/runs", "run": "/runs/new", "golden": "/golden", "golden-query": "/golden/q01",
     "judge": "/judge", "agreement": "/judge/agreement", "proposals": "/proposals", "proposal": "/proposals/1",
@@ -109,6 +112,36 @@ def test_a_picture_is_a_file_of_its_own(client: TestClient) -> None:
     assert answer.text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert client.get("/index.svg?chart=nothing").status_code == 404
     assert client.get("/runs.svg").status_code == 404
+
+
+def test_names_of_limits_stand_in_nobody_s_way(client: TestClient) -> None:
+    """The floor and the best of a trend are named on the right of every mark and of the lines between them."""
+    picture = ElementTree.fromstring(client.get("/index.svg?chart=trend:RR%4010").text)
+    texts = {text.text: float(text.get("x") or 0) for text in picture.iter(f"{SVG}text")}
+    lines = [float(line.get("x2") or 0) for line in picture.iter(f"{SVG}line")]
+    assert texts["best"] > max(lines)
+    assert texts["1.000"] > max(lines)
+
+
+def test_a_run_says_each_failure_once_with_its_rule(client: TestClient) -> None:
+    """How many checks failed stands on top, and each of them once below."""
+    document = client.get("/runs/new.json").json()["report"]
+    failed = [check for check in document["checks"] if check["outcome"] == "fail"]
+    page = unescape(client.get("/runs/new").text)
+    assert failed
+    for check in failed:
+        assert page.count(check["reason"]) == 1
+    assert f"{len(failed)} of {len(document['checks'])} checks failed" in page
+
+
+def test_a_digest_is_not_shown_as_a_whole() -> None:
+    """It is as short as in every other report; other values are as they are."""
+    digests = ["sha256:" + letter * 64 for letter in "ab"]
+    rows = [SystemChange(key="source", now=digests[0], was=digests[1]), SystemChange(key="k", now=5, was=10)]
+    shown = make_environment().get_template("parts.html").module.changes(rows)  # type: ignore[attr-defined]
+    text = re.sub("<[^>]*>", "", str(shown))
+    assert "source changed (sha256:bbbbbbbbbbbb → sha256:aaaaaaaaaaaa)" in text
+    assert "k is 5, was 10" in text
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(client: TestClient) -> None:

@@ -206,6 +206,17 @@ def test_a_trial_is_exported(folder: Path, store: str) -> None:
     assert client.get("/trials/alone.svg").status_code == 404
 
 
+def test_a_trial_without_a_measurement_draws_nothing(folder: Path, store: str) -> None:
+    """It says what to do instead; its picture, asked for by its address, is small."""
+    start_trial(store, replace(PLAN, feature="empty"))
+    client = make_client(folder)
+    page = client.get("/trials/empty").text
+    assert "karat trial collect empty" in page
+    assert "<svg" not in page
+    picture = client.get("/trials/empty.svg?chart=evidence").text
+    assert int(re.search(r'height="(\d+)"', picture)[1]) < 100  # type: ignore[index]
+
+
 def test_without_a_store_the_page_teaches(tmp_path: Path) -> None:
     """And nothing is made by looking; a store that is no store is an error that says so."""
     (tmp_path / "karat.toml").write_text("")

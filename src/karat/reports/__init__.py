@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
     from karat.reports._text import render_text
     from karat.reports._trial import describe_trial, describe_wins, format_odds, render_trial_html, render_trial_svg
-    from karat.reports._verdict import is_observed_drop
+    from karat.reports._verdict import explain_outcome, is_observed_drop
     from karat.reports._watch import (
         describe_canary,
         describe_watch,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         render_canary_html,
         render_watch_html,
     )
+    from karat.reports._words import describe_rule, name_check
 
 __all__ = [
     "COLOUR",
@@ -80,6 +81,7 @@ __all__ = [
     "describe_canary",
     "describe_policy",
     "describe_rest",
+    "describe_rule",
     "describe_shadow",
     "describe_traffic",
     "describe_trial",
@@ -88,6 +90,7 @@ __all__ = [
     "disarm",
     "escaped",
     "explain_checks",
+    "explain_outcome",
     "format_odds",
     "format_rate",
     "hints",
@@ -102,6 +105,7 @@ __all__ = [
     "list_shadow_tables",
     "list_traffic_facts",
     "list_watch_tables",
+    "name_check",
     "number",
     "printable",
     "quantity",
@@ -174,7 +178,8 @@ _HOME = {
     **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "number", "quantity"), "_terminal"),
     **dict.fromkeys(("defuse", "escaped", "printable", "show_safely"), "_terminal"),
     "render_text": "_text",
-    "is_observed_drop": "_verdict",
+    **dict.fromkeys(("explain_outcome", "is_observed_drop"), "_verdict"),
+    **dict.fromkeys(("describe_rule", "name_check"), "_words"),
 }
 
 if not TYPE_CHECKING:  # with it mypy would take any name for one of this package

@@ -176,7 +176,7 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     yield "Baseline", f"{baseline.shown}, recorded {baseline.recorded}" if baseline else "none yet"
     size = f"{count(golden.queries, 'query', 'queries')}, {count(golden.documents, 'document')}"
     yield "Golden set", f"{golden.name} {golden.version or ''} ({size})".strip()
-    yield "Answered", f"{run.queries - run.failed:,} of {count(run.queries, 'query', 'queries')}"
+    yield "Asked", ", ".join(_describe_asked(document))
     verdict = document.verdict
     yield (
         "Policy",
@@ -189,6 +189,14 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     if run.id:
         yield "Run", run.id
     yield "Report of", document.created
+
+
+def _describe_asked(document: DecisionDocument) -> Iterator[str]:
+    """Yield how many questions were asked, how many failed, and how many with an answer returned nothing."""
+    yield count(document.run.queries, "query", "queries")
+    yield f"{document.run.failed:,} failed"
+    empty = sum(not (query.hits or query.error or query.unanswerable) for query in document.queries)
+    yield f"{empty:,} returned nothing"
 
 
 def _changes(baseline: BaselineFacts | None) -> str:

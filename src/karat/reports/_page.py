@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from karat.reports._html import escape_text, hash_source, read_asset
 
+_SIGNS = {"pass": "✓", "fail": "✗", "none": "?"}
 _LONG = 120
 """Of texts that are longer a cell shows the beginning."""
 
@@ -69,26 +71,39 @@ def render_section(
     rows: Iterable[Sequence[str]],
     words: Sequence[str] = (),
     wide: Sequence[str] = (),
+    tones: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return a section with a table; nothing if that has no rows.
 
     ``words`` are the names of columns that hold no numbers; without them no column is set as numbers. ``wide`` are
-    those with sentences, which take several lines.
+    those with sentences, which take several lines. ``tones`` says which state (pass, fail or none) a word in the column
+    "state" stands for, at the beginning of a cell: it is shown as the pages of the server show it.
     """
     kinds = [
         ' class="wide"' if name in wide else "" if not words or name in words else ' class="number"' for name in head
     ]
-    body = "".join(f"<tr>{''.join(map(_cell, kinds, row))}</tr>" for row in rows)
+    shown = [tones if name == "state" else {} for name in head]
+    body = "".join(f"<tr>{''.join(map(_cell, kinds, row, shown))}</tr>" for row in rows)
     if not body:
         return ""
     names = "".join(f'<th scope="col"{kind}>{escape_text(name)}</th>' for kind, name in zip(kinds, head, strict=True))
     style = ' class="traffic"' if words else ""
     table = f"<table{style}><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<section><h2>{escape_text(title)}</h2><div class="scroll">{table}</div></section>'
+    name = escape_text(title)
+    return (
+        f"<section><h2>{name}</h2>"
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{name}">{table}</div></section>'
+    )
 
 
-def _cell(kind: str, text: str) -> str:
+def _cell(kind: str, text: str, tones: Mapping[str, str]) -> str:
     """Return a cell; of a long text it shows the beginning, which opens."""
+    for word, tone in tones.items():
+        if re.match(rf"{re.escape(word)}\b", text):
+            sign, rest = _SIGNS[tone], escape_text(text[len(word) :])
+            return (
+                f'<td{kind}><span class="badge {tone}"><span aria-hidden="true">{sign}</span> {word}</span>{rest}</td>'
+            )
     if len(text) <= _LONG:
         return f"<td{kind}>{escape_text(text)}</td>"
     return f"<td{kind}><details><summary>{escape_text(text[:_LONG])} ...</summary>{escape_text(text)}</details></td>"

@@ -27,7 +27,7 @@ def render_shadow_html(report: ShadowReport) -> str:
         describe_shadow(report),
         list_shadow_facts(report),
         report.notes,
-        (render_section(*table) for table in list_shadow_tables(report)),
+        (render_section(*table, words=_WORDS) for table in list_shadow_tables(report)),
     )
 
 
@@ -82,6 +82,8 @@ def list_shadow_tables(report: ShadowReport) -> Iterator[ShadowTable]:
 _MEASURE_HEAD = (
     "measure", "control", "treatment", "difference", "95 % interval", "whatever unjudged is", "unjudged", "runs",
 )  # fmt: skip
+_WORDS = ("lists", "measure", "document", "status")
+"""The columns that hold no numbers."""
 _MOVER_HEAD = ("document", "movement", "up", "down", "entered", "left")
 
 

@@ -14,6 +14,8 @@ from karat.schema.trials import TrialMeasure, TrialPoint, TrialReadOut, TrialRep
 _WIDTH, _LEFT, _RIGHT = 480, 64, 464
 _FIRST, _SECOND, _HEIGHT = (56, 196), (262, 402), 450
 """The tops and bottoms of both plots, and the height of the picture."""
+_EMPTY_HEIGHT = 80
+"""The height of a picture on which nothing was measured yet."""
 _STYLE = """\
 text{font:12px system-ui,sans-serif;fill:#1b1d21}.strong{font-weight:600;font-size:13px}.quiet{fill:#5b606a}
 .ground{fill:#fff}.rule{stroke:#dfdfda;fill:none}.limit{stroke:#805300;stroke-dasharray:4 3;fill:none}
@@ -49,14 +51,15 @@ def render_trial_svg(report: TrialReport, *, styled: bool = True) -> str:
     """
     status = report.status
     title = f"{status.feature}, trial {status.number}: {report.measure}"
-    own = f'xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}"' if styled else 'class="trial"'
+    height = _HEIGHT if report.points else _EMPTY_HEIGHT
+    own = f'xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}"' if styled else 'class="trial"'
     parts = [
         f"<svg {own} "
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="trial-title" aria-describedby="trial-about">',
+        f'viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="trial-title" aria-describedby="trial-about">',
         f'<title id="trial-title">{_text(title)}</title>',
         f'<desc id="trial-about">{_text(describe_trial(report))}</desc>',
         f"<style>{_STYLE}</style>" if styled else "",
-        f'<rect class="ground" width="{_WIDTH}" height="{_HEIGHT}"/>',
+        f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
         _words(16, 24, title, "strong", 60),
     ]
     if report.points:
@@ -214,18 +217,23 @@ def _list_notes(status: TrialStatus) -> list[str]:
 
 def _list_sections(report: TrialReport) -> Iterator[str]:
     status = report.status
-    picture = base64.b64encode(render_trial_svg(report).encode()).decode()
-    words = html.escape(describe_trial(report))
-    yield (
-        f'<section><h2>Over time</h2><p class="caption">{words}</p>'
-        f'<img class="picture" src="data:image/svg+xml;base64,{picture}" alt="{words}"></section>'
-    )
+    if report.points:
+        yield _show_picture(report)
     head = ("measure", "differences", "mean", "interval at any look", "better", "worse")
     yield render_section("Measures", head, map(_row_measure, status.measures), ("measure",))
     rows = [("met" if own.met else "not met", own.name, own.detail) for own in status.conditions]
     yield render_section("Conditions of graduation", ("", "condition", ""), rows)
     moves = [(own.time, f"{own.before} to {own.after}", own.author, own.reason) for own in report.transitions]
     yield render_section("Decisions", ("time", "", "by", "why"), moves)
+
+
+def _show_picture(report: TrialReport) -> str:
+    picture = base64.b64encode(render_trial_svg(report).encode()).decode()
+    words = html.escape(describe_trial(report))
+    return (
+        f'<section><h2>Over time</h2><p class="caption">{words}</p>'
+        f'<img class="picture" src="data:image/svg+xml;base64,{picture}" alt="{words}"></section>'
+    )
 
 
 def _row_measure(measure: TrialMeasure) -> tuple[str, ...]:

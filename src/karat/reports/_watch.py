@@ -34,6 +34,8 @@ class WatchTable(NamedTuple):
 
 _WORDS = ("alert", "is now", "state", "fires", "rule", "condition", "window")
 _WIDE = ("why",)
+_TONES = {"ALERT": "fail", "fine": "pass", "not measurable": "none", "not met": "none"}
+"""How the words of the column "state" look on a page."""
 
 
 def render_watch_html(report: WatchReport) -> str:
@@ -50,7 +52,7 @@ def render_watch_html(report: WatchReport) -> str:
         describe_watch(report),
         facts,
         report.notes,
-        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_watch_tables(report)),
+        (render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES) for table in list_watch_tables(report)),
         state=_CLASSES[report.status],
     )
 
@@ -131,7 +133,7 @@ def render_canary_html(report: CanaryReport) -> str:
         describe_canary(report),
         facts,
         report.notes,
-        (render_section(*table, words=_WORDS, wide=_WIDE) for table in list_canary_tables(report)),
+        (render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES) for table in list_canary_tables(report)),
         state=_DECISIONS[report.decision],
     )
 

@@ -9,6 +9,8 @@ from karat.server._svg import Chart, scale, spread
 from karat.server._text import clip, format_change, format_number, format_time
 
 _WAYS = 6  # documents whose ranks are drawn
+_LIMITS = {"floor": "floor", "ceiling": "best"}
+"""What limits are called beside a picture; the page says that the best is that of this golden set."""
 _SHAPES = {"pass": "circle", "fail": "cross", "error": "cross", "inconclusive": "diamond"}
 
 
@@ -18,7 +20,10 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
     measure = next((measure for measure in page.measures if measure.name == name), None)
     chart = Chart(width=420, height=190, title=f"{name} from run to run")
     low, high = _find_range(points, measure, name)
-    left, right, top, bottom = 40.0, 412.0, 14.0, 160.0
+    names = (("floor", measure.floor), ("ceiling", measure.ceiling)) if measure else ()
+    limits = {kind: limit for kind, limit in names if limit is not None and low <= limit <= high}
+    # Names of limits stand beside the picture, where no mark can be in their way.
+    left, right, top, bottom = 40.0, 366.0 if limits else 412.0, 14.0, 160.0
 
     def y(value: float) -> float:
         return scale(low, high, bottom, top, value)
@@ -31,15 +36,12 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
     for tick in _ticks(low, high):
         chart.line(left, y(tick), right, y(tick), "grid")
         chart.text(left - 6, y(tick) + 4, f"{tick:g}", anchor="end")
-    limits = (("floor", measure.floor), ("ceiling", measure.ceiling)) if measure else ()
-    for kind, limit in limits:
-        if limit is not None and low <= limit <= high:
-            chart.line(left, y(limit), right, y(limit), kind)
+    for kind, limit in limits.items():
+        chart.line(left, y(limit), right, y(limit), kind)
+    for kind, height in spread({kind: y(limit) - 2 for kind, limit in limits.items()}, top, bottom - 8, 32).items():
+        chart.text(right + 4, height, _LIMITS[kind])
+        chart.text(right + 4, height + 15, format_number(limits[kind]))
     marks = [(x(place), y(float(point.means[name] or 0))) for place, point in enumerate(points)]
-    for kind, limit in limits:
-        if limit is not None and low <= limit <= high:
-            is_high = kind == "ceiling" and y(limit) < top + 12
-            _name_limit(chart, f"{kind} {format_number(limit)}", marks, y(limit) + (13 if is_high else -4), left, right)
     spans = [(place, point.low.get(name), point.high.get(name)) for place, point in enumerate(points)]
     for place, least, most in spans:
         if least is not None and most is not None:
@@ -56,19 +58,6 @@ def draw_trend(page: OverviewPage, name: str) -> Chart:
     chart.text(x(0), 182, first, anchor="start" if len(points) > 1 else "middle")
     chart.text(x(max(0, len(points) - 1)), 182, last, anchor="end")
     return chart
-
-
-def _name_limit(chart: Chart, text: str, marks: list[tuple[float, float]], y: float, left: float, right: float) -> None:
-    """Write the name of a line on the left, or on the right where fewer marks stand in its way."""
-    room = 7.0 * len(text)
-    crowds = [
-        sum(abs(mark - (y - 4)) < 12 and start - 6 <= x <= start + room for x, mark in marks)
-        for start in (left + 4, right - 4 - room)
-    ]
-    if crowds[1] < crowds[0]:
-        chart.text(right - 4, y, text, "tick", "end")
-    else:
-        chart.text(left + 4, y, text, "tick")
 
 
 def name_ends(dates: list[str]) -> tuple[str, str]:

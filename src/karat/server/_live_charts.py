@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from karat.core import format_ms
@@ -23,10 +24,7 @@ def draw_traffic(page: LivePage, name: str = "") -> Chart:  # noqa: ARG001 (as o
     buckets = _require_buckets(page)
     chart = Chart(width=560, height=184, title="Queries over time")
     most = max((bucket.queries for bucket in buckets), default=0) or 1
-    for tick in _ticks(most):
-        y = scale(0, most, _BOTTOM, _TOP, tick)
-        chart.line(_LEFT, y, _RIGHT, y, "grid")
-        chart.text(_LEFT - 6, y + 4, f"{tick:,.0f}", anchor="end")
+    _draw_ticks(chart, most, [tick for tick in list_ticks(most) if tick == int(tick)])
     width = (_RIGHT - _LEFT) / max(1, len(buckets))
     for place, bucket in enumerate(buckets):
         x, bad = _LEFT + place * width, bucket.nothing_found + bucket.errors
@@ -48,10 +46,7 @@ def draw_latency(page: LivePage, name: str = "") -> Chart:  # noqa: ARG001 (as o
     chart = Chart(width=560, height=184, title="p95 of the latency over time")
     values = [bucket.p95 for bucket in buckets]
     most = max((value for value in values if value is not None), default=0.0) * 1.1 or 1.0
-    for tick in _ticks(most):
-        y = scale(0, most, _BOTTOM, _TOP, tick)
-        chart.line(_LEFT, y, _RIGHT, y, "grid")
-        chart.text(_LEFT - 6, y + 4, f"{tick:,.0f} ms", anchor="end")
+    _draw_ticks(chart, most, list_ticks(most))
     width = (_RIGHT - _LEFT) / max(1, len(buckets))
     piece: list[tuple[float, float]] = []
     for place, value in enumerate((*values, None)):
@@ -121,8 +116,28 @@ def _write_times(chart: Chart, buckets: Sequence[TrafficBucket]) -> None:
         chart.text(_RIGHT, 174, "now", anchor="end")
 
 
-def _ticks(most: float) -> list[float]:
-    size = 10.0 ** (len(f"{most:.0f}") - 2)
+def _draw_ticks(chart: Chart, most: float, ticks: Sequence[float]) -> None:
+    for tick in ticks:
+        y = scale(0, most, _BOTTOM, _TOP, tick)
+        chart.line(_LEFT, y, _RIGHT, y, "grid")
+        chart.text(_LEFT - 6, y + 4, _format_tick(tick), anchor="end")
+
+
+def _format_tick(value: float) -> str:
+    """Return a number that fits beside a picture, also on a phone, where letters take more of the room.
+
+    >>> [_format_tick(value) for value in (0, 0.5, 2000, 50_000, 1_500_000)]
+    ['0', '0.5', '2k', '50k', '1.5M']
+    """
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def list_ticks(most: float) -> list[float]:
+    """Return the round numbers of an axis from 0 to the largest value."""
+    size = 10.0 ** (math.floor(math.log10(most)) - 1)
     step = next(step * size for step in (*_STEPS, 1000) if most / (step * size) <= 4)
     return [place * step for place in range(int(most / step) + 1)]
 

@@ -13,9 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import UNSET
 
-from karat.core import format_ms
+from karat.core import format_ms, shorten_digest
 from karat.pages import link_session, show_value
-from karat.reports import describe_trial, format_odds
+from karat.reports import describe_rule, describe_trial, explain_outcome, format_odds, name_check
 from karat.server._charts import DRAWN
 from karat.server._live_charts import draw_latency, draw_session, draw_timeline, draw_traffic
 from karat.server._parallel import draw_parallel
@@ -85,6 +85,8 @@ def make_environment() -> Environment:
         odds=format_odds,
         share=lambda value: NONE if value is None else f"{100 * value:.1f} %",
         setting=show_value,
+        digest=shorten_digest,
+        breaks=_show_breaks,
         count=lambda value: f"{value:,}",
         ms=lambda value: NONE if value is None else format_ms(value),
         outcome=lambda value: _OUTCOMES.get(value or "", "Not decided"),
@@ -96,6 +98,7 @@ def make_environment() -> Environment:
     )
     environment.globals.update(DRAWN, draw_parallel=draw_parallel)
     environment.globals.update(draw_trial=draw_trial, describe_trial=describe_trial, link_session=link_session)
+    environment.globals.update(describe_rule=describe_rule, explain_outcome=explain_outcome, name_check=name_check)
     environment.globals.update(draw_traffic=draw_traffic, draw_latency=draw_latency)
     environment.globals.update(draw_session=draw_session, draw_timeline=draw_timeline)
     return environment
@@ -114,6 +117,16 @@ def _show_code(text: str) -> Markup:
     pieces = [escape(parts[0])]
     pieces += [Markup(tags[place % 2]) + escape(part) for place, part in enumerate(parts[1:])]  # noqa: S704 (our own)
     return Markup("").join(pieces)
+
+
+def _show_breaks(text: str) -> Markup:
+    """Return a name that a narrow column breaks after a sign, and not within a word.
+
+    >>> print(_show_breaks("<b>.bm25:Search"))
+    &lt;b&gt;.<wbr>bm25:<wbr>Search
+    """
+    pieces = re.findall(r"[^.:/_]*[.:/_]|[^.:/_]+", defuse(text))
+    return Markup("<wbr>").join(pieces)
 
 
 def render(template: str, **values: Any) -> str:

@@ -57,10 +57,9 @@ function line(x1, y1, x2, y2, kind) {
   return svg("line", { x1, y1, x2, y2, class: kind });
 }
 
-/** A table; `rows` are lists of cells. Some columns hold numbers; some give way on a narrow screen. */
-function table(name, heads, rows, numeric = [], wide = []) {
-  const kind = (column) => [numeric.includes(column) ? "number" : "", wide.includes(column) ? "wide" : ""]
-    .filter(Boolean).join(" ") || null;
+/** A table; `rows` are lists of cells. Some columns hold numbers; what matters most stands first, for narrow screens. */
+function table(name, heads, rows, numeric = []) {
+  const kind = (column) => (numeric.includes(column) ? "number" : null);
   const cells = (row) => row.map((cell, i) => el(i ? "td" : "th", { class: kind(i), scope: i ? null : "row" }, cell));
   return scrollable(name, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((head, i) => el("th", { scope: "col", class: kind(i) }, head)))),

@@ -91,9 +91,10 @@ function segmentTable(field, column, range) {
     return queries.tags.has(tag) ? button(bdi(row.value), () => showInTable({ segment: tag }), "link") : bdi(row.value);
   };
   return el("div", {}, el("h3", {}, bdi(field)), table(`${name} by ${field}`,
-    ["Value", "Queries", rail(range), "Candidate", ...(data.baseline ? ["Change"] : [])],
-    rows.map((row) => [value(row), row.queries.toLocaleString("en"), dumbbell(row.was, row.now, range, row.how),
-      figure(row.now) + row.every, ...(data.baseline ? [changed(row.was, row.now, lower)] : [])]), [1, 3, 4], [1, 3]));
+    ["Value", rail(range), ...(data.baseline ? ["Change"] : []), "Candidate", "Queries"],
+    rows.map((row) => [value(row), dumbbell(row.was, row.now, range, row.how),
+      ...(data.baseline ? [changed(row.was, row.now, lower)] : []), figure(row.now) + row.every,
+      row.queries.toLocaleString("en")]), [2, 3, 4]));
 }
 
 function segments() {
@@ -113,7 +114,7 @@ function latency() {
   const total = data.stages.find(([name]) => name === "total")?.[1] ?? {};
   const percentiles = ["p50", "p95", "p99"].map((name) => [name, total[name]]).filter(([, value]) => known(value));
   const times = data.queries.filter(({ ms, error }) => known(ms) && !error).map(({ ms }) => ms).sort((a, b) => a - b);
-  const columns = ["mean", "p50", "p95", "p99"], heads = ["Stage", "Mean", "p50", "p95", "p99"];
+  const columns = ["p50", "p95", "p99", "mean"], heads = ["Stage", "p50", "p95", "p99", "Mean"];
   const before = (was) => (known(was) ? el("span", { class: "was" }, `was ${duration(was)}`) : null);
   const cell = (now, was) => el("span", {}, duration(now), before(was));
   const rows = data.stages.map(([name, now, was]) => [bdi(name), ...columns.map((one) => cell(now[one], was?.[one]))]);
@@ -121,5 +122,5 @@ function latency() {
     "How long a query took. Half of all answers were as quick as p50 or quicker, 95 of 100 as p95, 99 of 100 as p99.",
     times.length ? el("div", { class: "panel" }, fitted((width) => latencyPlot(times, percentiles, width), 1300))
       : null,
-    el("div", { class: "panel" }, table("Time by stage", heads, rows, [1, 2, 3, 4], [1])));
+    el("div", { class: "panel" }, table("Time by stage", heads, rows, [1, 2, 3, 4])));
 }

@@ -5,17 +5,16 @@ const collator = new Intl.Collator("en", { numeric: true }); // made once: compa
 
 /** The columns; without a baseline there is nothing to compare with. */
 function tableColumns(compared, open) {
-  const number = (name, head, kind = "number") => ({ key: name, head, kind, cell: (row) => figure(row[name]) });
+  const number = (name, head) => ({ key: name, head, kind: "number", cell: (row) => figure(row[name]) });
   const change = { key: "change", head: "Change", kind: "number", cell: (row) => changed(row.was, row.now, row.lower) };
   const failed = () => el("span", { class: "failure", title: "failed" }, "✗ ");
   const query = (row) => button([el("span", { class: "id" }, row.failed ? failed() : null, bdi(row.id)),
     el("span", { class: "text", dir: "auto" }, row.text)], () => open(row.index), "link");
   return [
     { key: "id", head: "Query", cell: query },
-    { key: "tag", head: "Segment", cell: (row) => bdi(row.tag, "clamp"), kind: "wide" },
-    ...(compared ? [number("was", "Baseline", "number wide")] : []), number("now", "Candidate"),
-    ...(compared ? [change] : []),
-    { key: "ms", head: "Time", cell: (row) => duration(row.ms), kind: "number wide" },
+    ...(compared ? [change] : []), number("now", "Candidate"), ...(compared ? [number("was", "Baseline")] : []),
+    { key: "tag", head: "Segment", cell: (row) => bdi(row.tag, "clamp"), kind: "segment" },
+    { key: "ms", head: "Time", cell: (row) => duration(row.ms), kind: "number" },
   ];
 }
 

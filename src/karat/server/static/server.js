@@ -160,12 +160,21 @@ function showProgress({ id, stage, done, total }) {
   }
 }
 if (main.hasAttribute("data-live") && "EventSource" in window) {
-  const events = new EventSource("/events");
-  let timer = 0;
-  events.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
-  events.addEventListener("progress", (event) => { showProgress(JSON.parse(event.data)); });
-  addEventListener("pagehide", () => events.close());
-  document.addEventListener("visibilitychange", catchUp);
+  let events = null, timer = 0, opened = 0;
+  /* A page that nobody sees does not listen: a browser has six connections to a server for all its tabs together. */
+  const listen = () => {
+    if (events || document.hidden) return;
+    events = new EventSource("/events");
+    events.addEventListener("open", () => { if (opened++) refresh(); }); // what changed meanwhile was not heard
+    events.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
+    events.addEventListener("progress", (event) => { showProgress(JSON.parse(event.data)); });
+  };
+  const rest = () => { events?.close(); events = null; };
+  if (document.readyState === "complete") listen();
+  else addEventListener("load", listen);
+  addEventListener("pagehide", rest);
+  addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) rest(); else { listen(); catchUp(); } });
   document.addEventListener("focusout", () => { setTimeout(catchUp); });
   keys.addEventListener("close", catchUp);
 }
