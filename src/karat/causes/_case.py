@@ -125,9 +125,9 @@ def _first(hits: Sequence[Hit], cut: int) -> tuple[Hit, ...]:
 
 def _rank_found(case: Case, trace: Trace) -> dict[str, int]:
     """Return the ranks of the relevant documents that a trace has found."""
-    found = case.find(Found(hit.document, hit.span) for hit in trace.hits)
+    relevant = case.find(Found(hit.document, hit.span) for hit in trace.hits)
     documents = dict.fromkeys(hit.document for hit in trace.hits)
-    return {document: rank for rank, document in enumerate(documents, 1) if document in found}
+    return {document: rank for rank, document in enumerate(documents, 1) if document in relevant}
 
 
 def make_cases(
