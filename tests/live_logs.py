@@ -42,7 +42,7 @@ def make_log(seed: int, size: int, *, calm: bool = False) -> tuple[list[LoggedQu
             f"q{number}", time, draw.choice(TEXTS), session, intent=draw.choice(("", "find", "buy")), hits=hits,
             answer=draw.choice((None, "the wifi password of the lobby is on the card")),
             citations=tuple(draw.sample(("a", "b", "c#1"), draw.randrange(3))), error=draw.choice(("", "", "", "down")),
-            latency=draw.choice((None, draw.random() * 300)), system=draw.choice(("old", "new")),
+            latency=draw.choice((None, draw.random() * 300 - 9)), system=draw.choice(("old", "new")),
             weight=draw.choice((1.0, 1 / 3)), count=draw.choice((None, len(hits))),
         )  # fmt: skip
         queries.append(query)

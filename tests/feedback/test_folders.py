@@ -119,7 +119,7 @@ def test_rows_that_do_not_fit_give_the_same(logs: list[tuple[Path, Path]], tmp_p
     engine = LocalEngine(memory=150_000, folder=tmp_path)
     report = report_log(exported, engine=engine)
     assert show_report(report) == show_report(report_log(store))
-    assert (report.queries, len(report.oddities)) == (300, 6)
+    assert (report.queries, len(report.oddities)) == (300, 7)
     assert show_harvest(harvest_log(exported, GOLD, engine=engine)) == show_harvest(harvest_log(store, GOLD))
     assert show_estimates(exported, "snips", engine=engine) == show_estimates(store, "snips")
     assert list(tmp_path.iterdir()) == []

@@ -73,24 +73,26 @@ def command(
 
 
 def _parts(report: OnlineReport) -> Iterator[str]:
-    from karat.reports import describe_traffic, list_traffic_facts
+    from karat.reports import describe_estimate, describe_sample, describe_traffic, list_traffic_facts
 
     facts = [f"{name.lower()}: {escaped(fact)}" for name, fact in list_traffic_facts(report) if name != "Store"]
     yield "\n".join([bold(escaped(f"{report.store}: {describe_traffic(report)}")), *facts])
     yield _rates("became", report.rates)
     if report.worst:
-        yield _queries("fails most", report.worst)
+        yield _queries(f"fails most{describe_estimate(report)}", report.worst)
     if report.drift is not None:
         drift = report.drift
         yield (
             f"beside the golden set {printable(drift.golden)}: {drift.unseen:,} different "
             f"{'query is' if drift.unseen == 1 else 'queries are'} not in it, "
-            f"{drift.not_asked:,} of its own were not asked\n" + _rates("in the set", (drift.covered, drift.citations))
+            f"{drift.not_asked:,} of its own were not asked{describe_sample(report)}\n"
+            + _rates("in the set", (drift.covered, drift.citations))
         )
         if drift.most_asked:
-            yield _queries("not in the set", drift.most_asked)
+            yield _queries(f"not in the set{describe_estimate(report)}", drift.most_asked)
     if len(report.intents) > 1:
-        rows = [["intent", "queries", "share", "in the set", "nothing found", "asked again", "used"]]
+        head = ["queries", "share", "in the set", "nothing found", "asked again", "used"]
+        rows = [[f"intent{describe_estimate(report)}", *head]]
         for i in report.intents:
             own = "-" if i.golden_share is None else f"{i.golden_share:.1%}"
             counts = [f"{i.nothing_found:,}", f"{i.asked_again:,}", f"{i.used:,}"]

@@ -48,7 +48,9 @@ def add_traffic(sums: Traffic, plain: PlainSessions, golden: GoldenSet | None, k
     sums.outcome.add_all(ended.to_numpy())
     times = queries["time"].to_numpy()
     sums.first, sums.last = min(sums.first, float(times.min())), max(sums.last, float(times.max()))
-    sums.latencies.add_all(queries["latency"].drop_nulls().to_numpy())
+    latencies = queries["latency"].drop_nulls()
+    sums.oddities.negative_latencies += int((latencies < 0).sum())
+    sums.latencies.add_all(latencies.filter(latencies >= 0).to_numpy())
     sums.ranks.add_all(_find_ranks(plain).drop_nulls().cast(pl.Float64).to_numpy())
     spans = pl.concat([queries.select("part", "time"), events.select("part", "time")]).group_by("part")
     seconds = spans.agg(pl.col("time").max() - pl.col("time").min())["time"]

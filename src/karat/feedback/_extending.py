@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from karat.online import Totals
 from karat.store import PARTS
 
 if TYPE_CHECKING:
-    from karat.schema.feedback import OnlineDay, OnlineIntent, OnlineLatency, OnlineRate, OnlineReport
+    from karat.schema.feedback import OnlineDay, OnlineIntent, OnlineLatency, OnlineQuery, OnlineRate, OnlineReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +22,17 @@ class Whole:
     totals: Totals
     latency: OnlineLatency | None
     parts: int
+    oddities: Mapping[str, int]
+    """What was counted of all records; anything else that is odd is known of some sessions only."""
 
 
 def extend_report(report: OnlineReport, whole: Whole) -> OnlineReport:
     """Return a report on some sessions as one on all.
 
     Queries, latency, days and intents are those of all queries, and so are the shares of those that failed or found
-    nothing, in an interval that holds them. Sessions, events and what became of queries are estimates; shares of what
-    became of them, and the queries that are listed, stay as they were counted.
+    nothing, in an interval that holds them. Sessions, events, tasks, what became of queries, the counts of those that
+    are listed, and what is odd are estimates, unless it was counted. Shares of what became of queries, and how many
+    queries the golden set lacks, or nobody asked, stay as they were counted.
     """
     totals = whole.totals
     ratio = totals.queries / max(report.queries, 1)
@@ -45,7 +49,22 @@ def extend_report(report: OnlineReport, whole: Whole) -> OnlineReport:
         days=tuple(_extend_days(report, totals)),
         intents=tuple(_extend_intents(report, totals, ratio)),
         sample=whole.parts / PARTS,
+        worst=_extend_queries(report.worst, ratio),
+        drift=report.drift and replace(report.drift, most_asked=_extend_queries(report.drift.most_asked, ratio)),
+        oddities=_extend_oddities(report.oddities, whole.oddities, ratio),
     )
+
+
+def _extend_queries(queries: Iterable[OnlineQuery], ratio: float) -> tuple[OnlineQuery, ...]:
+    return tuple(
+        replace(query, sessions=round(query.sessions * ratio), failures=round(query.failures * ratio))
+        for query in queries
+    )
+
+
+def _extend_oddities(sampled: Mapping[str, int], counted: Mapping[str, int], ratio: float) -> dict[str, int]:
+    oddities = {name: round(number * ratio) for name, number in sampled.items()} | dict(counted)
+    return {name: number for name, number in oddities.items() if number}
 
 
 def _extend_rate(rate: OnlineRate, count: int | None, total: int | None) -> OnlineRate:

@@ -81,10 +81,12 @@ def _report_store(
             return report
         latencies = ValueCounts()
         latencies.extend(log.latencies(since, until))
+        counted = log.count_oddities(since, until)
     first, last = (format_moment(math.nan if time is None else time) for time in (totals.first, totals.last))
     weights = {describe_weight(report.estimated): describe_weight(totals.weight)}
     notes = describe_parts(parts, report.queries), *(weights.get(note, note) for note in report.notes)
-    extended = extend_report(report, Whole(totals=totals, latency=summarise_latency(latencies), parts=parts))
+    whole = Whole(totals=totals, latency=summarise_latency(latencies), parts=parts, oddities=counted)
+    extended = extend_report(report, whole)
     return structs.replace(extended, first=first, last=last, notes=notes)
 
 

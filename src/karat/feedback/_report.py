@@ -41,7 +41,8 @@ def report_sessions(
     for session in sessions:
         counter.add(session)
         gathering.add(session)
-    counter.sums.oddities = oddities or Oddities()
+    if oddities is not None:
+        counter.sums.oddities.merge(oddities)
     ranking = Ranking(shown)
     for live in gathering.queries.values():
         ranking.add(live, is_known=live.key in counter.known)

@@ -9,7 +9,7 @@ from karat.core import UsageError, count_things
 from karat.feedback._rebuild import rebuild_sessions
 from karat.feedback._sessions import Session
 from karat.online import LogReader
-from karat.store import INDEXED_PARTS, PARTS
+from karat.store import PARTS
 
 NO_QUERIES = "there are no queries; what waits in the journal is not read: run 'karat online ingest' first"
 _NOT_THE_ONE = "the one query in the store is not in this span"
@@ -22,11 +22,11 @@ def choose_parts(queries: int, most: int | None) -> int | None:
     """Return how many of the parts of all sessions to read, so that they have about ``most`` queries; None for all.
 
     >>> choose_parts(100_000, 100_000), choose_parts(10_000_000, 100_000), choose_parts(200_000, 100_000)
-    (None, 2, 32)
+    (None, 2, 128)
     """
     if most is None or queries <= most:
         return None
-    return min(INDEXED_PARTS, max(1, most * PARTS // queries))
+    return max(1, most * PARTS // queries)
 
 
 def read_parts(
@@ -61,7 +61,7 @@ def describe_empty_files(queries: int | None) -> str:
 def describe_parts(parts: int, queries: int) -> str:
     """Return what to say of numbers that come from some sessions only."""
     return (
-        f"what became of queries is known from one session of {round(PARTS / parts):,}, "
+        f"what became of queries is known from {100 * parts / PARTS:.3g} % of all sessions, chosen by chance, "
         f"with {count_things(queries, 'query', 'queries')}; "
         "--whole reads all"
     )

@@ -165,6 +165,8 @@ class Oddities:
     """Events that say nothing of any query: a read without a document, or a rank at which nothing is known to stand."""
     odd_outcomes: int = 0
     """Task outcomes whose value is not from 0 to 1; they count for nothing."""
+    negative_latencies: int = 0
+    """Queries that took less than no time, such as by a clock that was set back; their latency counts for nothing."""
 
     def describe(self) -> dict[str, int]:
         """Return the counts that are not 0, by name."""

@@ -125,8 +125,10 @@ class TrafficCounter:
         if search.is_failure:
             count(sums.failures, day)
         count(sums.intents.setdefault(query.intent, {}), [search.outcome])
-        if query.latency is not None:
+        if query.latency is not None and query.latency >= 0:
             sums.latencies.add(query.latency)
+        elif query.latency is not None:
+            sums.oddities.negative_latencies += 1
         sums.ranks.extend(rank for rank in search.read.values() if rank is not None)
 
     def _count(self, search: AskedQuery, counts: Counter[str], totals: Counter[str]) -> None:

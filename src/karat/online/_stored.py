@@ -168,8 +168,12 @@ class LogReader:
         return read_totals(self._store, since, until)
 
     def latencies(self, since: float | None = None, until: float | None = None) -> Iterator[float]:
-        """Yield how many milliseconds the queries of a span of time took, where that was measured."""
+        """Yield the milliseconds that queries of a span of time took, where that was measured and is not below 0."""
         return self._store.latencies(since, until)
+
+    def count_oddities(self, since: float | None = None, until: float | None = None) -> dict[str, int]:
+        """Return how much is odd about all records of a span of time, as far as no session has to be rebuilt for it."""
+        return self._store.count_oddities(since, until)
 
     def shadow_runs(
         self, feature: str, since: float | None = None, until: float | None = None

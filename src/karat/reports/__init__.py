@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from karat.reports._junit import render_junit
     from karat.reports._latex import render_latex
     from karat.reports._markdown import render_markdown
-    from karat.reports._online import describe_traffic, format_rate, list_traffic_facts, render_online_html
+    from karat.reports._online import (
+        describe_estimate,
+        describe_sample,
+        describe_traffic,
+        format_rate,
+        list_traffic_facts,
+        render_online_html,
+    )
     from karat.reports._patterns import hints
     from karat.reports._policy import describe_policy
     from karat.reports._recommendations import RULES
@@ -79,9 +86,11 @@ __all__ = [
     "decision_schema",
     "defuse",
     "describe_canary",
+    "describe_estimate",
     "describe_policy",
     "describe_rest",
     "describe_rule",
+    "describe_sample",
     "describe_shadow",
     "describe_traffic",
     "describe_trial",
@@ -153,7 +162,17 @@ _HOME = {
     "render_junit": "_junit",
     "render_latex": "_latex",
     "render_markdown": "_markdown",
-    **dict.fromkeys(("describe_traffic", "format_rate", "list_traffic_facts", "render_online_html"), "_online"),
+    **dict.fromkeys(
+        (
+            "describe_estimate",
+            "describe_sample",
+            "describe_traffic",
+            "format_rate",
+            "list_traffic_facts",
+            "render_online_html",
+        ),
+        "_online",
+    ),
     "hints": "_patterns",
     "describe_policy": "_policy",
     "describe_rest": "_floor",

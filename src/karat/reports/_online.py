@@ -28,7 +28,10 @@ def describe_traffic(report: OnlineReport) -> str:
     """Return the traffic in a sentence."""
     if not report.queries:
         return "There are no queries."
-    queries, sessions = count(report.queries, "query", "queries"), count(report.sessions, "session")
+    queries, sessions = (
+        count(report.queries, "query", "queries"),
+        f"{_about(report)}{count(report.sessions, 'session')}",
+    )
     days = dict.fromkeys(moment[:10] for moment in (report.first, report.last) if moment)
     return f"{queries} in {sessions}, {' to '.join(days)}."
 
@@ -38,7 +41,7 @@ def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
     yield "Store", report.store
     alone = report.oddities.get("without_session", 0)
     others = f", and {alone:,} that {'belongs' if alone == 1 else 'belong'} to no session or query" if alone else ""
-    yield "Events", f"{report.events:,}{others}"
+    yield "Events", f"{_about(report)}{report.events:,}{others}"
     if report.searches_per_session is not None and report.minutes_per_session is not None:
         minutes = f"{report.minutes_per_session:.1f} minutes (median)"
         yield "A session", f"{report.searches_per_session:.1f} queries (mean), {minutes}"
@@ -51,9 +54,28 @@ def list_traffic_facts(report: OnlineReport) -> Iterator[tuple[str, str]]:
     if report.rank_read is not None:
         yield "Read at", f"rank {report.rank_read} (median)"
     if report.task_outcome is not None:
-        yield "Tasks", f"{report.task_outcome:.2f} (mean outcome of {count(report.tasks, 'session')})"
+        yield "Tasks", f"{report.task_outcome:.2f} (mean outcome of {_about(report)}{count(report.tasks, 'session')})"
     for name, number in report.oddities.items():
-        yield "Odd records", f"{name.replace('_', ' ')} {number:,}"
+        yield "Odd records", f"{name.replace('_', ' ')} {'' if name in _COUNTED else _about(report)}{number:,}"
+
+
+_COUNTED = ("without_session", "odd_outcomes", "negative_latencies")
+"""What is counted of all records, however many sessions are looked at."""
+
+
+def _about(report: OnlineReport) -> str:
+    """Return what stands before a number that is known of all sessions only if all were looked at."""
+    return "about " if report.sample < 1 else ""
+
+
+def describe_sample(report: OnlineReport) -> str:
+    """Return what to add to a number of different queries, which cannot be estimated from some of the sessions."""
+    return f" in {100 * report.sample:.3g} % of all sessions" if report.sample < 1 else ""
+
+
+def describe_estimate(report: OnlineReport) -> str:
+    """Return what to add to the name of a table whose counts are estimates; empty if all sessions were looked at."""
+    return f", estimated from {100 * report.sample:.3g} % of all sessions" if report.sample < 1 else ""
 
 
 def _ms(time: float) -> str:
@@ -71,22 +93,32 @@ def format_rate(rate: OnlineRate) -> tuple[str, str, str]:
 def _sections(report: OnlineReport) -> Iterator[str]:
     rates = [(rate.name, *format_rate(rate)) for rate in report.rates]
     yield render_section("What became of queries", ("", "share", "95 % interval", "queries"), rates, _WORDS)
-    yield render_section("Queries that fail most", QUERY_HEAD, map(row_query, report.worst), _WORDS)
+    estimate = describe_estimate(report)
+    yield render_section(f"Queries that fail most{estimate}", QUERY_HEAD, map(row_query, report.worst), _WORDS)
     if report.drift is not None:
         drift = report.drift
         shares = [(rate.name, *format_rate(rate)) for rate in (drift.covered, drift.citations)]
-        title = f"Beside the golden set {drift.golden}: {drift.not_asked:,} of its own were not asked"
+        missing = f"{drift.not_asked:,} of its own were not asked{describe_sample(report)}"
+        title = f"Beside the golden set {drift.golden}: {missing}"
         yield render_section(title, ("", "share", "95 % interval", "queries"), shares, _WORDS)
         yield render_section(
-            f"Asked, and not in the set: {drift.unseen:,}", QUERY_HEAD, map(row_query, drift.most_asked), _WORDS
+            f"Asked, and not in the set: {drift.unseen:,}{describe_sample(report)}",
+            QUERY_HEAD,
+            map(row_query, drift.most_asked),
+            _WORDS,
         )
     intents = [
         (intent.intent or "-", f"{intent.queries:,}", f"{intent.share:.1%}", _percent(intent.golden_share),
          f"{intent.nothing_found:,}", f"{intent.asked_again:,}", f"{intent.used:,}")
         for intent in report.intents
     ]  # fmt: skip
-    yield render_section("By intent", INTENT_HEAD, intents, _WORDS)
-    yield render_section("By day", ("day", "queries", "failures"), _list_days(report.days[-_DAYS:]), _WORDS)
+    yield render_section(f"By intent{estimate and ', what became of them' + estimate}", INTENT_HEAD, intents, _WORDS)
+    yield render_section(
+        f"By day{estimate and ', failures' + estimate}",
+        ("day", "queries", "failures"),
+        _list_days(report.days[-_DAYS:]),
+        _WORDS,
+    )
 
 
 def _list_days(days: Sequence[OnlineDay]) -> Iterator[tuple[str, str, str]]:

@@ -71,9 +71,11 @@ class Store:
     def queries(
         self, since: float | None, until: float | None, session: str | None = None, parts: int | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of queries in the order of time; ``parts``, up to ``INDEXED_PARTS``, of all sessions only."""
+        """Yield the rows of queries in the order of time; ``parts``, up to ``PARTS``, of all sessions only."""
         if parts is not None:
-            return self._database.stream(traffic_sql.QUERIES_OF_PARTS, *_span(since, until), parts)
+            is_indexed = parts <= traffic_sql.INDEXED_PARTS
+            statement = traffic_sql.QUERIES_OF_INDEXED_PARTS if is_indexed else traffic_sql.QUERIES_OF_PARTS
+            return self._database.stream(statement, *_span(since, until), parts)
         if session is not None:
             return self._database.stream(sql.SELECT_QUERIES_OF_SESSION, *_span(since, until), session)
         return self._database.stream(sql.SELECT_QUERIES, *_span(since, until))
@@ -83,7 +85,9 @@ class Store:
     ) -> Iterator[Row]:
         """Yield the rows of events in the order of time; ``parts`` as for queries."""
         if parts is not None:
-            return self._database.stream(traffic_sql.EVENTS_OF_PARTS, *_span(since, until), parts)
+            is_indexed = parts <= traffic_sql.INDEXED_PARTS
+            statement = traffic_sql.EVENTS_OF_INDEXED_PARTS if is_indexed else traffic_sql.EVENTS_OF_PARTS
+            return self._database.stream(statement, *_span(since, until), parts)
         if session is not None:
             return self._database.stream(sql.SELECT_EVENTS_OF_SESSION, *_span(since, until), session)
         return self._database.stream(sql.SELECT_EVENTS, *_span(since, until))
@@ -160,6 +164,16 @@ class Store:
         """Return how many task outcomes have a value that is not from 0 to 1."""
         ((count,),) = self._rows(sql.COUNT_ODD_OUTCOMES)
         return int(count)
+
+    def count_oddities(self, since: float | None, until: float | None) -> dict[str, int]:
+        """Return how much is odd about the records of a span of time, by name: of all, without rebuilding sessions."""
+        statements = {
+            "without_session": traffic_sql.COUNT_WITHOUT_SESSION,
+            "odd_outcomes": traffic_sql.COUNT_ODD_OUTCOMES,
+            "negative_latencies": traffic_sql.COUNT_NEGATIVE_LATENCIES,
+        }
+        counts = {name: next(self._rows(statement, *_span(since, until))) for name, statement in statements.items()}
+        return {name: int(count) for name, (count,) in counts.items()}
 
     def traffic(self, since: float | None, until: float | None) -> list[Row]:
         """Return the queries of a span of time by hour and intent; see :meth:`TrafficTables.read`."""

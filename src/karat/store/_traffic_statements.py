@@ -6,12 +6,12 @@ In SQL that SQLite and PostgreSQL understand alike.
 
 from __future__ import annotations
 
-from karat.store._statements import EVENT_COLUMNS, SELECT_QUERIES
+from karat.store._statements import EVENT_COLUMNS, ODD_OUTCOME, SELECT_QUERIES
 
 PARTS = 256
 """Into how many parts sessions are divided."""
 INDEXED_PARTS = 32
-"""How many of these have an index of their own."""
+"""How many of these have an index of their own: more are read by going through all rows of a span."""
 _HOUR = "cast(time / 3600 as bigint) - case when time < 3600.0 * cast(time / 3600 as bigint) then 1 else 0 end"
 """Rounded down exactly, whichever way a cast rounds."""
 _SPAN = "where time >= ?1 and time < ?2"
@@ -66,16 +66,25 @@ COUNT_SPAN = f"{COUNT_QUERIES} {_SPAN} group by 1, 2"
 """The same of a span that is not one of whole hours."""
 FIRST_TIME = f"select min(time) from queries {_SPAN}"
 LAST_TIME = f"select max(time) from queries {_SPAN}"
-LATENCIES = f"select latency from queries {_SPAN} and latency is not null"
-QUERIES_OF_PARTS = SELECT_QUERIES.replace(" order by", f" and part < {INDEXED_PARTS} and part < ? order by")
+LATENCIES = f"select latency from queries {_SPAN} and latency >= 0"
+"""One below 0 is that of a clock that was set back meanwhile, or of a mistake."""
+COUNT_ODD_OUTCOMES = f"select count(*) from events {_SPAN} and {ODD_OUTCOME}"
+COUNT_NEGATIVE_LATENCIES = f"select count(*) from queries {_SPAN} and latency < 0"
+COUNT_WITHOUT_SESSION = f"""
+    select count(*) from events {_SPAN} and session = '' and (query = '' or not exists
+    (select 1 from queries where queries.id = events.query))
+"""
+QUERIES_OF_PARTS = SELECT_QUERIES.replace(" order by", " and part < ? order by")
+QUERIES_OF_INDEXED_PARTS = SELECT_QUERIES.replace(" order by", f" and part < {INDEXED_PARTS} and part < ? order by")
 EVENTS_OF_PARTS = f"""
-    select {", ".join(EVENT_COLUMNS)} from events {_SPAN} and part < {INDEXED_PARTS} and part < ?3 and session != ''
+    select {", ".join(EVENT_COLUMNS)} from events {_SPAN} and part < ?3 and session != ''
     union all
     select {", ".join(EVENT_COLUMNS)} from events {_SPAN} and session = '' and query != ''
     and exists (select 1 from queries where queries.id = events.query and queries.part < ?3)
     order by 2, 1
 """
 """Events without a session belong to the query that they name."""
+EVENTS_OF_INDEXED_PARTS = EVENTS_OF_PARTS.replace("and part <", f"and part < {INDEXED_PARTS} and part <", 1)
 EVENTS_WITH_HOMES = f"""
     select {", ".join(EVENT_COLUMNS)}, case when query = '' then null else (
         select asked.session from queries as asked where asked.id = events.query and asked.time <= events.time

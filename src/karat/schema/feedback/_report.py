@@ -107,8 +107,8 @@ class OnlineReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sample: Annotated[
         Share,
         Meta(
-            description="The share of sessions that were looked at. If it is below 1, sessions, events, failures and "
-            "outcomes by intent are estimates, and listed queries are counted in those sessions."
+            description="The share of sessions that were looked at. If it is below 1, sessions, events, tasks, "
+            "failures, outcomes by intent, the counts of listed queries and most oddities are estimates."
         ),
     ] = 1.0
     tasks: Annotated[Count, Meta(description="The sessions that task_outcome is the mean of.")] = 0
