@@ -329,6 +329,15 @@ def test_a_project_may_be_configured_in_pyproject(cli: Cli, project: Path) -> No
     assert cli("quality") == cli("quality/golden", "--documents", "docs")
 
 
+def test_a_folder_of_a_project_is_no_set(cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no line to correct, but another folder to name."""
+    (project / "notes").mkdir()
+    monkeypatch.chdir(project / "notes")
+    out = cli(".", code=2)
+    assert "there is no karat.toml in it; name the project, " in out
+    assert "fix:" not in out
+
+
 def test_options_win_over_the_project(cli: Cli, project: Path, tmp_path: Path) -> None:
     """Documents and format that are named stand for those of karat.toml."""
     (tmp_path / "more").mkdir()

@@ -72,7 +72,7 @@ def test_what_an_inconclusive_gate_does_is_written(
 def test_the_linter_says_nothing_that_only_init_could_mend(run: Run, repository: Path) -> None:
     """No errors; the warnings are true of these ten pages and of any set of sentences, which init announces."""
     out, _ = run("--documents", "docs", "--yes")
-    assert out.endswith("ask; until then karat golden check . warns that they prove little.\n")
+    assert out.endswith("; until then karat golden check . warns that they prove little.\n")
     report = golden.check(open_project(repository).golden)
     assert report.errors == ()
     assert {finding.rule for finding in report.warnings} == {
@@ -122,6 +122,33 @@ def test_nothing_that_is_there_is_changed(run: Run, repository: Path) -> None:
     assert "  +measures = " in out
     assert "golden: exists and differs; left as it is\n  would have got 30 queries" in out
     assert ".gitignore: exists already\n" in out
+
+
+def test_next_steps_are_those_that_are_left(run: Run, repository: Path) -> None:
+    """A baseline that exists is not to be recorded, and queries of people are not to be replaced."""
+    out, _ = run("--documents", "docs", "--ci", "none", "--yes")
+    assert "next: karat check ., then karat baseline update ., and commit baseline.json with the rest.\n" in out
+    assert "next: Replace the queries with what people ask." in out
+    (repository / "baseline.json").write_text("{}")
+    (repository / "golden" / "queries.jsonl").write_text('{"id": "q1", "text": "when may I swim?"}\n')
+    out, _ = run("--documents", "docs", "--ci", "none", "--yes")
+    assert out.endswith("\nnext: karat check .\n")
+
+
+def test_front_matter_of_a_new_project_is_a_title(run: Run, repository: Path) -> None:
+    """The key says so, and no query is made of it. A project that is there keeps what it has."""
+    page = repository / "docs" / "pool.md"
+    page.write_text(f"---\ntitle: The pool\nsummary: This is not a sentence of the page.\n---\n{page.read_text()}")
+    out, _ = run("--documents", "docs", "--ci", "none", "--yes")
+    assert "front matter of 1 document is no text; its title is the first heading" in out
+    project = open_project(repository)
+    pool = project.golden.document_by_id["pool"]
+    assert pool.text.startswith("# The pool\n\nThe pool opens at six.")
+    assert not any("not a sentence" in query.text for query in project.golden.queries)
+    config = repository / "karat.toml"
+    config.write_text(config.read_text().replace("front_matter", "# front_matter"))
+    run("--documents", "docs", "--ci", "none", "--yes")
+    assert open_project(repository).golden.document_by_id["pool"].text.startswith("---\ntitle")
 
 
 def test_twice_is_the_same_as_once(run: Run, repository: Path) -> None:

@@ -171,6 +171,15 @@ def test_a_name_of_several_runs_is_not_taken_silently(run: Run, folder: Path) ->
     assert "find 2a1b2c3  " in out
 
 
+@pytest.mark.parametrize("name", ["aaaaaaa1", "aaaaaaa1-2", "find 1a1b2c3-dirty", "1a1b2c3-dirty", "1a1b2c3"])
+def test_a_run_is_found_by_what_is_shown_of_it(run: Run, folder: Path, name: str) -> None:
+    """The hash at the end of its file, and the commit with the mark of changes that titles have."""
+    file = folder / "runs" / "find-2026-01-01-aaaaaaa1.jsonl"
+    if name == "aaaaaaa1-2":
+        file = file.rename(file.with_stem(f"{file.stem}-2"))
+    assert f"file      runs/{file.name}\n" in run("show", name)[0]
+
+
 def test_pruning_keeps_the_newest_the_baseline_and_what_is_named(run: Run, folder: Path) -> None:
     """--dry-run removes nothing; without --yes nothing is removed either, because nobody can be asked."""
     part = folder / "runs" / "find-2026-01-04-aaaaaaa4.jsonl.part"

@@ -114,6 +114,15 @@ def test_bounds_over_unjudged_documents(cli: Cli, files: Path) -> None:
     assert "--bounds are those of single runs; leave out --pass-at" in refused
 
 
+def test_what_bounds_leave_out_names_the_runs_on_a_page(cli: Cli, files: Path) -> None:
+    """The same words about several runs stand there once."""
+    arguments = ("qrels.txt", "good.txt", "poor.txt", "-m", "Bpref", "--bounds", "-o", "page.html")
+    cli("score", *arguments)
+    page = (files / "page.html").read_text()
+    assert page.count("Bpref: no bounds, none are known") == 1
+    assert "good.txt, poor.txt: Bpref: no bounds, none are known" in page
+
+
 def test_json_has_full_precision(cli: Cli, files: Path) -> None:
     """Values in JSON are the doubles that the library gives."""
     scores = karat.score("qrels.txt", "poor.txt", ["nDCG", "AP"])

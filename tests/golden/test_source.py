@@ -11,6 +11,7 @@ from karat.config import read_config
 from karat.core import GoldenSet, InputError, Judgment, Query, Target
 from karat.golden import check, merge_in_place, open_set, write
 from karat.golden.lint import check_configured
+from karat.projects import open_project
 
 GOLDEN = GoldenSet(
     name="set",
@@ -44,6 +45,32 @@ def test_a_table_in_pyproject_is_a_project_too(project: Path) -> None:
     whole = open_set(project)
     (project / "karat.toml").unlink()
     assert open_set(project) == whole
+
+
+def test_a_project_says_what_front_matter_is(project: Path) -> None:
+    """Without the key it is text, as before; another word is an error."""
+    (project / "pages" / "pool.md").write_text("---\ntitle: Pool\n---\nOpens at six.\n")
+    assert open_set(project).documents[0].text.startswith("---\ntitle: Pool")
+    config = project / "karat.toml"
+    config.write_text(config.read_text() + 'front_matter = "title"\n')
+    assert open_set(project).documents[0].text == "# Pool\n\nOpens at six.\n"
+    config.write_text(config.read_text().replace('"title"', '"yaml"'))
+    with pytest.raises(InputError, match=r"\[golden\] front_matter is 'yaml'; choose text or title"):
+        open_set(project)
+
+
+def test_a_folder_inside_of_a_project_names_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who is in a folder of it is told where karat.toml is, and not to name a format."""
+    monkeypatch.chdir(project / "pages")
+    for call in (open_set, open_project):
+        with pytest.raises(InputError) as raised:
+            call(".")
+        assert str(raised.value) == (
+            f".: is not a golden set that karat recognises; there is no karat.toml in it; name the project, {project}"
+        )
+    (project / "karat.toml").write_text('[golden]\npath = "pages"\n')
+    with pytest.raises(InputError, match="pages: is not a golden set that karat recognises; name its format: "):
+        open_project(project)
 
 
 def test_a_missing_set_is_named(project: Path) -> None:

@@ -119,7 +119,8 @@ def test_a_first_run_says_how_to_record_a_baseline() -> None:
 def test_the_document_of_karat_check_begins_with_the_golden_set() -> None:
     """How large it is, and how many warnings the linter has."""
     text = render_text(typed(make_document() | {"lint": LINT}))
-    assert text.startswith("golden set turns 1.0.0: 9 documents, 4 queries, 4 judgments; 2 warnings\n\nmetric  ")
+    counts = "9 documents, 4 queries, 4 judgments"
+    assert text.startswith(f"golden set turns 1.0.0: {counts}; 2 warnings, which karat golden check lists\n\nmetric  ")
     text = render_text(typed(make_document() | {"lint": LINT | {"warnings": 0}}))
     assert "; nothing wrong\n" in text
 

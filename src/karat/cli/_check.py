@@ -108,7 +108,9 @@ def _write_reports(folder: Path | None, document: DecisionDocument) -> None:
 
 
 def _errors(report: Report, folder: str) -> str:
-    lines = [f"{bold('error')} {finding.rule}: {escaped(finding.message)}" for finding in report.errors]
+    from karat.projects import describe_finding
+
+    lines = [f"{bold('error')} {escaped(describe_finding(finding))}" for finding in report.errors]
     return "\n".join(
         [*lines, f"the golden set has errors; karat golden check {escaped(folder)} says how to correct them"]
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,21 +118,14 @@ _STATES = {
 
 
 def _text(start: Start, results: list[FileResult]) -> str:
+    from karat.start import name_next_steps
+
     lines = []
     for result in results:
         lines.append(f"{bold(printable(_shorten(result.path), 80))}: {_STATES[result.state]}")
         lines += [f"  {escaped(line)}" for line in (*result.diff.split("\n"), *result.notes) if line]
-    folder = shlex.quote(printable(str(start.folder), 80))
-    steps = [
-        *dict.fromkeys(escaped(step) for result in results for step in result.todo),
-        f"karat check {folder}, then karat baseline update {folder}, and commit baseline.json with the rest.",
-    ]
-    lines += ["", *(f"next: {step}" for step in steps)]
-    lines += [
-        "The queries are sentences of the documents: they show that everything works. Replace them with what people",
-        f"ask; until then karat golden check {folder} warns that they prove little.",
-    ]
-    return "\n".join(lines)
+    steps = name_next_steps(start, results)
+    return "\n".join([*lines, "", *(f"next: {escaped(step)}" for step in steps)])
 
 
 def _shorten(path: Path) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from karat.config._judges import JudgesConfig, read_judges
 from karat.config._online import OnlineConfig, read_online
@@ -17,8 +17,10 @@ from karat.config._telemetry import TelemetryConfig, read_telemetry
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
+FrontMatter = Literal["text", "title"]
 _TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online", "telemetry")
-_GOLDEN = ("path", "format", "documents", "profile")
+_GOLDEN = ("path", "format", "documents", "front_matter", "profile")
+_FRONT_MATTER = ("text", "title")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
@@ -64,6 +66,8 @@ class Config:
     golden: Path
     golden_format: str | None = None
     documents: Path | None = None
+    front_matter: FrontMatter = "text"
+    """What the front matter of Markdown documents is: part of their text, or where their title comes from."""
     profile: str | None = None
     """The size and coverage that the linter asks of the golden set: small, agent or structured."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
@@ -91,6 +95,24 @@ def read_config(folder: Path) -> Config:
     return Config(folder=folder if folder.is_dir() else folder.parent, golden=folder)
 
 
+def find_configured(path: Path) -> Path | None:
+    """Return the nearest folder above a path that has a configuration; None if there is none, or it has its own."""
+    folder = path.resolve()
+    if _is_configured(folder):
+        return None
+    return next(filter(_is_configured, folder.parents), None)
+
+
+def _is_configured(folder: Path) -> bool:
+    if (folder / "karat.toml").is_file():
+        return True
+    shared = folder / "pyproject.toml"
+    try:
+        return shared.is_file() and bool(_find_tool(read_toml(shared), str(shared)))
+    except InputError:  # whoever reads it as a configuration is told
+        return False
+
+
 def _find_tool(tables: Mapping[str, Any], source: str) -> Mapping[str, Any]:
     """Return the table [tool.karat] of a pyproject.toml; an empty one if it has none."""
     tools = tables.get("tool", {})
@@ -111,11 +133,16 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
     for key, value in golden.items():
         _require_type(value, str, f"[golden] {key}", source)
     documents = golden.get("documents")
+    front_matter = golden.get("front_matter", "text")
+    if front_matter not in _FRONT_MATTER:
+        choices = " or ".join(_FRONT_MATTER)
+        raise InputError(f"[golden] front_matter is {shorten(front_matter)}; choose {choices}", source=source)
     return Config(
         folder=folder,
         golden=folder / golden.get("path", "."),
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
+        front_matter=front_matter,
         profile=golden.get("profile"),
         pipeline=tables["pipeline"],
         system=tables["system"],

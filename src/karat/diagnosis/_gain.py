@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from karat.config import FrontMatter
 from karat.core import Document, GoldenSet, Hit, InputError, Measure, Provenance, Run, Trace, UsageError, shorten
 from karat.diagnosis._novelty import Novelty, measure_novelty
 from karat.evaluation import score_run
@@ -208,7 +209,7 @@ def _make_bench(
 ) -> _Bench:
     project = open_project(folder)
     require_scorable(project.golden, str(folder))
-    new = _read_new(Path(documents), project.golden)
+    new = _read_new(Path(documents), project.golden, project.config.front_matter)
     golden = replace(project.golden, documents=(*project.golden.documents, *new))
     system = project.system(cache=cache, say=say, progress=progress)
     pipeline = system.subject
@@ -234,12 +235,12 @@ def _make_bench(
     )
 
 
-def _read_new(path: Path, golden: GoldenSet) -> tuple[Document, ...]:
+def _read_new(path: Path, golden: GoldenSet, front_matter: FrontMatter) -> tuple[Document, ...]:
     """Return the new documents; InputError if one is there already, or there is none."""
     if not path.exists():
         raise InputError("no such file or folder", source=str(path))
     reading = Reading()
-    documents = read_documents(path, reading)
+    documents = read_documents(path, reading, front_matter=front_matter)
     reading.finish()
     if not documents:
         raise InputError("holds no document", source=str(path))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from karat.config import FrontMatter
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Session, Target, UsageError
 from karat.files import Mistakes, Reading, new_folder
 from karat.golden._documents import read_documents
@@ -52,10 +53,17 @@ _PARTS: dict[str, Any] = {
 EVERYTHING = frozenset(f"{part}.{field.name}" for part, kind in _PARTS.items() for field in fields(kind))
 
 
-def read(path: str | Path, format: str | None = None, *, documents: str | Path | None = None) -> GoldenSet:
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    documents: str | Path | None = None,
+    front_matter: FrontMatter = "text",
+) -> GoldenSet:
     """Return the golden set of a file or folder. The format is recognised unless it is named.
 
-    ``documents`` names a folder or a file of documents, for formats that hold none. The set's ``notes`` tell about
+    ``documents`` names a folder or a file of documents, for formats that hold none, and ``front_matter`` says what that
+    of Markdown files is: ``text``, as it stands, or the source of their ``title``. The set's ``notes`` tell about
     unknown keys and rows that were left out. Mistakes are raised as one error that lists all of them.
     """
     source = Path(path)
@@ -67,11 +75,19 @@ def read(path: str | Path, format: str | None = None, *, documents: str | Path |
     if documents is not None:
         if golden.documents:
             raise UsageError(f"{path} holds documents of its own; leave out {documents}")
-        golden = replace(golden, judgments=golden.held_judgments, documents=read_documents(Path(documents), reading))
+        golden = replace(
+            golden,
+            judgments=golden.held_judgments,
+            documents=read_documents(Path(documents), reading, front_matter=front_matter),
+        )
         reading.finish()
     with_notes = replace(golden, judgments=golden.held_judgments, notes=reading.notes())
     copy_source(golden, with_notes)  # which a set with other documents has lost
     return with_notes
+
+
+class Unrecognised(InputError):
+    """What was read as a golden set has no format that karat knows."""
 
 
 def _where_published(path: Path, format: str | None) -> str:
@@ -88,7 +104,10 @@ def _recognise(path: Path) -> Format:
         return formats[0]
     names = ", ".join(candidate.name for candidate in formats or FORMATS)
     problem = f"could be {names}" if formats else "is not a golden set that karat recognises"
-    raise InputError(problem, source=str(path), hint="name its format" + ("" if formats else f": {names}"))
+    if formats:
+        raise InputError(problem, source=str(path), hint="name its format")
+    start = "; 'karat init' starts a project" if path.is_dir() else ""
+    raise Unrecognised(problem, source=str(path), hint=f"name its format: {names}{start}")
 
 
 def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[str, ...]:

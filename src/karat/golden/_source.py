@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from karat.config import Config, read_config
+from karat.config import Config, find_configured, read_config
 from karat.core import GoldenSet
-from karat.golden._format import read
+from karat.files import shorten_path
+from karat.golden._format import Unrecognised, read
 
 
 def open_set(
@@ -19,4 +20,16 @@ def open_set(
     is read as a set of its own, as :func:`read` does: that of a project has no documents then if they are elsewhere.
     """
     config = source if isinstance(source, Config) else read_config(Path(source))
-    return read(config.golden, format or config.golden_format, documents=documents or config.documents)
+    try:
+        return read(
+            config.golden,
+            format or config.golden_format,
+            documents=documents or config.documents,
+            front_matter=config.front_matter,
+        )
+    except Unrecognised as error:
+        project = find_configured(config.folder)
+        if project is None:
+            raise
+        hint = f"there is no karat.toml in it; name the project, {shorten_path(project)}"
+        raise Unrecognised(error.what, source=error.source, hint=hint) from None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from karat.projects._query import show_query
     from karat.projects._report import check_row, report_document
     from karat.projects._report_files import name_reports, require_writable
-    from karat.projects._soundness import is_unjudged, refuse_golden, require_scorable
+    from karat.projects._soundness import describe_finding, is_unjudged, refuse_golden, require_scorable
     from karat.projects._stability import blocks_summary, measure_stability
     from karat.projects._telemetry import collect_calls, describe_finished, send_telemetry
 
@@ -68,6 +68,7 @@ __all__ = [
     "decide_run",
     "describe_attempt",
     "describe_failure",
+    "describe_finding",
     "describe_finished",
     "evaluate",
     "explain",
@@ -148,7 +149,7 @@ _HOME = {
     "show_query": "_query",
     **dict.fromkeys(("check_row", "report_document"), "_report"),
     **dict.fromkeys(("name_reports", "require_writable"), "_report_files"),
-    **dict.fromkeys(("is_unjudged", "refuse_golden", "require_scorable"), "_soundness"),
+    **dict.fromkeys(("describe_finding", "is_unjudged", "refuse_golden", "require_scorable"), "_soundness"),
     **dict.fromkeys(("collect_calls", "describe_finished", "send_telemetry"), "_telemetry"),
     **dict.fromkeys(("blocks_summary", "measure_stability"), "_stability"),
 }

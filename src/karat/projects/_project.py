@@ -140,7 +140,7 @@ def open_project(folder: str | Path, **scoring: Any) -> Project:
     config = read_config(Path(folder))
     # The system under test may change the current folder, and the files of the project stay where they are.
     config = _load_own_measures(replace(config, folder=config.folder.resolve()))
-    golden = sets.read(config.golden, config.golden_format, documents=config.documents)
+    golden = sets.open_set(config)
     if config.golden.resolve() != config.folder and config.golden.is_dir():
         record_folder(config.golden)
     return Project(config=config, golden=golden).with_scoring(**scoring)

@@ -83,8 +83,19 @@ def _render_html(report: ScoreReport, tables: Sequence[ScoreTable], notes: Seque
     names = [run.name for run in report.runs]
     lead = f"{count_things(len(names), 'run')}; {BEST} marks the best of several"
     facts = [("judgments", report.qrels), ("conventions", report.conventions), ("runs", ", ".join(names))]
-    every = [*notes, *(note for table in tables for note in table.notes)]
+    every = [*notes, *_gather_notes(tables)]
     return render_page(_name(report), _name(report), lead, facts, every, sections)
+
+
+def _gather_notes(tables: Sequence[ScoreTable]) -> Iterator[str]:
+    """Yield each note of the tables once, after the names of the runs that it is about."""
+    about: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.notes:
+            about.setdefault(note, []).append(table.run)
+    for note, runs in about.items():
+        named = ", ".join(dict.fromkeys(filter(None, runs)))
+        yield f"{named}: {note}" if named else note
 
 
 def _render_latex(report: ScoreReport, tables: Sequence[ScoreTable], notes: Sequence[str]) -> str:

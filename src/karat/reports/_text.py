@@ -71,7 +71,7 @@ def _golden(document: DecisionDocument, style: Style) -> str:
         f"{count_things(golden.documents, 'document')}, "
         f"{count_things(golden.queries, 'query', 'queries')}, {count_things(golden.judgments, 'judgment')}"
     )
-    problems = count(warnings, "warning") if warnings else "nothing wrong"
+    problems = f"{count(warnings, 'warning')}, which karat golden check lists" if warnings else "nothing wrong"
     return f"{style.bold('golden set')} {escaped(golden.full_name)}: {size}; {problems}"
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat import golden as sets
-from karat.core import Document, GoldenSet, InputError
+from karat.config import FrontMatter
+from karat.core import Document, GoldenSet, InputError, count_things
 from karat.files import read_bytes
 
 _EXAMPLE = {
@@ -30,6 +31,8 @@ class Starter:
 
     golden: GoldenSet
     notes: tuple[str, ...] = ()
+    with_front_matter: int = 0
+    """How many documents have front matter."""
 
     def without_documents(self) -> Starter:
         """Return the set without its documents, for a configuration that names them."""
@@ -42,7 +45,7 @@ def make_example() -> Starter:
     return Starter(golden=sets.synthesise(documents, 2, name="example"))
 
 
-def make_starter(path: Path, name: str) -> Starter:
+def make_starter(path: Path, name: str, front_matter: FrontMatter = "text") -> Starter:
     """Return a set of up to three sentences of each document, at most 200, spread evenly over the documents.
 
     The notes name documents that gave no query, and very long ones. Documents that cannot be read raise InputError,
@@ -53,7 +56,7 @@ def make_starter(path: Path, name: str) -> Starter:
         raise InputError("cannot be read" if os.path.lexists(path) else "no such file or folder", source=str(path))
     if path.is_file() and path.suffix.lower() not in (".jsonl", ".ndjson", ".gz"):
         raise InputError("is one file", source=str(path), hint="name the folder that contains it, or a JSONL file")
-    documents = _read_documents(path, reading)
+    documents = _read_documents(path, reading, front_matter)
     repeated = [id_ for id_, count in Counter(document.id for document in documents).items() if count > 1]
     if repeated:
         raise InputError(
@@ -75,12 +78,15 @@ def make_starter(path: Path, name: str) -> Starter:
     notes += [] if few else [f"{len(targets):,} of {len(documents):,} documents are asked for"]
     notes += [f"no sentence to ask for in {_list_some(silent)}"] if silent else []
     notes += [f"very long, and slow to index: {_list_some(long)}"] if long else []
-    return Starter(golden=golden, notes=tuple(notes))
+    front = sum("front_matter" in document.metadata for document in documents)
+    if front:
+        notes.append(f"front matter of {count_things(front, 'document')} is no text; its title is the first heading")
+    return Starter(golden=golden, notes=tuple(notes), with_front_matter=front)
 
 
-def _read_documents(path: Path, reading: sets.Reading) -> tuple[Document, ...]:
+def _read_documents(path: Path, reading: sets.Reading, front_matter: FrontMatter) -> tuple[Document, ...]:
     try:
-        documents = sets.read_documents(path, reading)
+        documents = sets.read_documents(path, reading, front_matter=front_matter)
         reading.finish()
     except InputError as error:
         if not path.is_dir() or error.line is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -107,7 +108,8 @@ def start_project(start: Start) -> list[FileResult]:
     refers = _refers(start, existing, place)
     starter = _make_starter(start, existing, place, refers=refers)
     config = start.folder / "karat.toml"
-    files = [(config, _config(start, refers=refers)), *_ci_files(start, existing, place)]
+    front_matter = refers and starter.with_front_matter > 0
+    files = [(config, _config(start, refers=refers, front_matter=front_matter)), *_ci_files(start, existing, place)]
     if not os.path.lexists(place) and start.repository.relative(place) is None:
         raise InputError("does not exist, and is outside of the repository", source=str(place))
     ignore = start.repository.root / ".gitignore"
@@ -122,6 +124,31 @@ def start_project(start: Start) -> list[FileResult]:
         place_lines(ignore, _ignored(start)),
         *(_add_todo(start, place_file(path, text)) for path, text in files[1:]),
     ]
+
+
+def name_next_steps(start: Start, results: Sequence[FileResult]) -> list[str]:
+    """Return what to do after :func:`start_project`: what is left to do by hand, and how to go on.
+
+    A baseline that exists needs no recording, and only queries that karat wrote need replacing.
+    """
+    folder = shlex.quote(str(start.folder))
+    existing = _find_existing(start.folder)
+    place = existing.golden or start.folder / "golden"
+    steps = [*dict.fromkeys(step for result in results for step in result.todo)]
+    record = f", then karat baseline update {folder}, and commit baseline.json with the rest."
+    is_recorded = existing.config is not None and _has_baseline(existing.config)
+    steps.append(f"karat check {folder}{'' if is_recorded else record}")
+    if any(result.path == place and result.state in ("written", "same") for result in results):
+        steps.append(
+            "Replace the queries with what people ask. They are sentences of the documents, and show that everything "
+            f"works; until then karat golden check {folder} warns that they prove little."
+        )
+    return steps
+
+
+def _has_baseline(config: Config) -> bool:
+    named = config.gate.get("baseline")
+    return (config.folder / (named if isinstance(named, str) else "baseline.json")).is_file()
 
 
 def _add_todo(start: Start, result: FileResult) -> FileResult:
@@ -188,7 +215,9 @@ def _why_copied(start: Start) -> str:
 def _make_starter(start: Start, existing: _Existing, place: Path, *, refers: bool) -> Starter:
     if start.documents is None:
         return make_example()
-    starter = make_starter(start.documents, start.folder.resolve().name)
+    # A set that is there already has spans into the text as it was read before; a new one leaves front matter out.
+    reads = existing.config.front_matter if existing.config is not None else "title"
+    starter = make_starter(start.documents, start.folder.resolve().name, reads)
     if refers:
         return starter.without_documents()
     why = "" if existing.path or has_documents(place) else _why_copied(start)
@@ -196,11 +225,13 @@ def _make_starter(start: Start, existing: _Existing, place: Path, *, refers: boo
     return replace(starter, notes=(*starter.notes, note)) if why else starter
 
 
-def _config(start: Start, *, refers: bool) -> str:
+def _config(start: Start, *, refers: bool, front_matter: bool) -> str:
     documents = ""
     if refers and start.documents is not None:
         relative = os.path.relpath(start.documents.resolve(), start.folder.resolve())
         documents = f"documents = {json.dumps(Path(relative).as_posix(), ensure_ascii=False)}\n"
+        if front_matter:
+            documents += 'front_matter = "title" # no text but its title, which is the first heading\n'
     system = (
         f"# Your retriever; it must know the documents by the ids in golden/judgments.jsonl.\n"
         f"system = {json.dumps(start.system, ensure_ascii=False)}\n"

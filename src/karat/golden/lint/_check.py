@@ -232,7 +232,9 @@ def check_configured(golden: GoldenSet, config: Config, *, profile: Profile | No
 def unread(error: InputError, name: str = "") -> Report:
     """Return the report of a set that cannot be read: each mistake is a finding."""
     mistakes = error.errors if isinstance(error, Mistakes) else [error]
-    return Report(name=name, findings=tuple(_with_fix(flag("unparsable", str(mistake))) for mistake in mistakes))
+    findings = [(mistake, flag("unparsable", str(mistake))) for mistake in mistakes]
+    # Without a line there is none to correct, and the message says what to do.
+    return Report(name=name, findings=tuple(_with_fix(own) if error.line else own for error, own in findings))
 
 
 def rules() -> list[Rule]:

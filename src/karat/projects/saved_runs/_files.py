@@ -20,7 +20,7 @@ from karat.projects.saved_runs._configured import describe_difference
 from karat.runs import read_begun, read_header, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
-_DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")
+_DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<identity>[0-9a-f]{8}(?:-[0-9]+)?)\Z")
 _SKEW = timedelta(hours=1)  # by which the clocks of two machines may differ
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _NUMBERS = re.compile(r"([0-9]+)")
@@ -39,6 +39,12 @@ class RunFile:
     time_from: Literal["begun", "modified"] | None = None
     future: str = ""
     """The day or time that the run claims, if that is still to come; then it is dated by its file."""
+
+    @property
+    def identity(self) -> str:
+        """The end of the file's name, which is that of no other run that karat saved; "" for a file of another name."""
+        match = _DATED.search(_stem(self.path))
+        return match["identity"] if match else ""
 
     @property
     def order(self) -> tuple[date, datetime, list[str | int], str]:

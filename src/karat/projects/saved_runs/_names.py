@@ -11,6 +11,7 @@ from karat.projects.saved_runs._files import RunFile, find_runs
 from karat.runs import read_header
 
 _NAMED = 3
+_SHORTEST = 4  # characters of a hash
 
 
 def find_run(name: str | Path, *, golden: str | Path | None = None, say: Callable[[str], None] | None = None) -> Path:
@@ -28,8 +29,9 @@ def find_run(name: str | Path, *, golden: str | Path | None = None, say: Callabl
 def find_namesakes(name: str | Path, *, golden: str | Path | None = None) -> tuple[Path, ...]:
     """Return the files of all runs of a project that have a name, the newest first; a path has itself only.
 
-    A label, a title or the name of a file comes before the beginning of a commit or of a file, and a finished run
-    before an unfinished one. A name that no run has is an error.
+    A label, a title, a commit as titles show it, the name of a file or the hash at its end comes before the beginning
+    of a commit, of a file or of such a hash, and a finished run before an unfinished one. A name that no run has is an
+    error.
     """
     if str(name) == "-" or os.path.lexists(name):
         return (Path(name),)
@@ -57,9 +59,12 @@ def describe_namesakes(name: str, path: Path, others: list[Path] | tuple[Path, .
 
 
 def _is_named(name: str, file: RunFile, provenance: Provenance) -> bool:
-    return name in (provenance.origin.label, provenance.title, file.path.name)
+    origin = provenance.origin
+    return bool(name) and name in (origin.label, provenance.title, origin.code, file.path.name, file.identity)
 
 
 def _begins(name: str, file: RunFile, provenance: Provenance) -> bool:
-    by_commit = len(name) >= 4 and provenance.origin.commit.startswith(name)
-    return by_commit or file.path.name.startswith(name)
+    is_hash = len(name) >= _SHORTEST and any(
+        whole.startswith(name) for whole in (provenance.origin.commit, file.identity)
+    )
+    return is_hash or file.path.name.startswith(name)
