@@ -25,7 +25,7 @@ def write_golden(connection: sqlite3.Connection, golden: GoldenSet) -> None:
     for table in ("query", "sought", "document"):
         connection.execute(f"delete from {table}")  # noqa: S608 (names of our own)
     judgments = _describe_judgments(golden)
-    grades = {id_: golden.grades_by_query.by_document(id_) for id_ in golden.query_by_id}
+    counts = {id_: _count_judged(golden, id_) for id_ in golden.query_by_id}
     queries = [
         IndexedQuery(
             position=position,
@@ -38,8 +38,8 @@ def write_golden(connection: sqlite3.Connection, golden: GoldenSet) -> None:
             answerable=query.answerable,
             paraphrases=query.paraphrases,
             judgments=tuple(judgments.get(query.id, ())),
-            judged=len(grades[query.id]),
-            relevant=sum(grade >= golden.relevant for grade in grades[query.id].values()),
+            judged=counts[query.id][0],
+            relevant=counts[query.id][1],
         )
         for position, query in enumerate(golden.query_by_id.values())
     ]
@@ -92,6 +92,12 @@ def _describe_judgments(golden: GoldenSet) -> Mapping[str, Sequence[IndexedJudgm
             )
         )
     return judgments
+
+
+def _count_judged(golden: GoldenSet, query: str) -> tuple[int, int]:
+    """Return how many documents are judged for a query, and how many of them are relevant."""
+    grades = golden.grades_by_query.by_document(query).values()
+    return len(grades), sum(grade >= golden.relevant for grade in grades)
 
 
 def _shorten(text: str) -> str:
