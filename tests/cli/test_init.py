@@ -66,7 +66,9 @@ def test_what_an_inconclusive_gate_does_is_written(
     run(*options, "--yes")
     text = (repository / "karat.toml").read_text()
     assert tomllib.loads(text)["gate"] == {"extends": "default", "on_inconclusive": written}
-    assert '"pass" warns (pull requests), "fail" exits with 4 (releases)' in text
+    comment = " ".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+    assert '"pass" is exit code 0 with a warning, so that a small loss stays green (pull requests)' in comment
+    assert '"fail" is exit code 4 (releases). karat power DIR --gate shows what these queries can see.' in comment
 
 
 def test_the_linter_says_nothing_that_only_init_could_mend(run: Run, repository: Path) -> None:

@@ -30,7 +30,8 @@ _CI = ("github", "gitlab", "both", "none")
 @click.option(
     "--on-inconclusive",
     type=click.Choice(_UNSURE),
-    help="What the gate does if there are too few queries to tell: pass with a warning, or fail.  [default: pass]",
+    help="If there are too few queries to tell: pass is exit code 0 with a warning, so that a small loss stays green; "
+    "fail is exit code 4.  [default: pass]",
 )
 @click.option("--karat", metavar="SPEC", help="What CI installs: a version, requirement, wheel or git+https://...")
 @click.option("--yes", is_flag=True, help="Ask nothing; use the defaults for options that you do not give.")
@@ -69,7 +70,8 @@ def _ask_options(options: dict[str, Any]) -> dict[str, str]:
         "system": {"text": "Your retriever, MODULE:NAME (empty: the built-in)", "default": ""},
         "ci": {"text": f"CI ({', '.join(_CI)})", "default": "github"},
         "on_inconclusive": {
-            "text": "If the queries are too few to tell whether it got worse, the gate should (pass, fail)",
+            "text": "If the queries are too few to tell whether it got worse (pass: exit code 0 with a warning; "
+            "fail: exit code 4)",
             "default": "pass",
         },
     }

@@ -247,9 +247,12 @@ def _config(start: Start, *, refers: bool, front_matter: bool) -> str:
         "# No drop beyond the tolerance, against the baseline that karat baseline update DIR records. It proposes\n"
         "# floors, too. karat gate DIR --show-policy prints all rules.\n"
         'extends = "default"\n'
-        '# If the queries are too few to tell: "pass" warns (pull requests), "fail" exits with 4 (releases).\n'
+        '# If the queries are too few to tell: "pass" is exit code 0 with a warning, so that a small loss\n'
+        '# stays green (pull requests); "fail" is exit code 4 (releases). karat power DIR --gate shows what these\n'
+        "# queries can see.\n"
         f'on_inconclusive = "{start.on_inconclusive}"\n'
-        '# baseline = "baseline.json" # uncomment once it is recorded: then the gate fails if it is missing\n'
+        "# Once a baseline is recorded, name it: a baseline that is named and missing is exit code 2.\n"
+        '# baseline = "baseline.json"\n'
         '# must_pass = ["a query\'s id"]\n'
     )
 
