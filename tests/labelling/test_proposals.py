@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import karat
 from each import each
 from karat import golden
 from karat.core import GoldenSet, InputError, KaratError, Query, Span, Target, UsageError
@@ -27,7 +28,7 @@ from karat.labelling import (
 )
 from karat.schema.labelling import ProposalChange
 from karat.text import canonical
-from labelling.rooms import ana_says, bo_says, label_all, make_desk, make_project, say
+from labelling.rooms import add_queue, ana_says, bo_says, label_all, make_desk, make_project, say
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -358,3 +359,47 @@ def test_a_label_without_words_is_as_before(tmp_path):
     (own,) = [own for own in desk.golden.judgments if own.target.span is not None]
     assert own.quote == ""
     assert "span-moved" not in {finding.rule for finding in check(desk.golden).errors}
+
+
+def test_words_give_a_document_no_better_grade_than_was_settled(tmp_path):
+    """Ana selected words and was overruled: a run that returns the document is then as wrong as the adjudicator says.
+
+    Words of somebody who gave no better grade than the settled one stay.
+    """
+    desk = make_desk(tmp_path / "p")
+    for document, ana, bo in (("d1", 3, 2), ("d2", 3, 2), ("d3", 3, 1)):
+        say(desk, "ana", "q1", document, ana, quote=f"The café of room {document[1]}")
+        say(desk, "bo", "q1", document, bo, quote="It closes late.")
+    make_queue(desk, QueuePlan(name="settle", kind="disputes", adjudicator="cy"))
+    for document, grade in (("d1", 1), ("d2", 2), ("d3", 3)):
+        say(desk, "cy", "q1", document, grade, queue="settle")
+    accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="ok")
+    graded = {str(target): grade for (query, target), grade in desk.golden.decided.items() if query == "q1"}
+    assert graded == {"d0": 0, "d1": 1, "d2": 2, "d2@46-61": 2, "d3": 3, "d3@10-29": 3, "d3@46-61": 1}
+    assert karat.evaluate(desk.golden, lambda query, k: ["d1"], ["RR@5"]).mean() == {"RR@5": 0}
+
+
+def test_words_that_the_set_has_follow_what_is_said_later(tmp_path):
+    """A span that was accepted before keeps its grade only as long as its person says so, and nobody is overruled."""
+    desk = make_desk(tmp_path / "p", people=1)
+    for document in ("d1", "d2"):
+        say(desk, "ana", "q1", document, 3, quote="It closes late.")
+    accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="ok")
+    add_queue(desk, "second", kind="rows", sources=(str(write_rows(tmp_path, "q1", "d1", "d2")),))
+    say(desk, "bo", "q1", "d1", 0, queue="second")
+    say(desk, "ana", "q1", "d2", 1, queue="second")
+    say(desk, "bo", "q1", "d2", 1, queue="second")
+    make_queue(desk, QueuePlan(name="settle", kind="disputes", adjudicator="cy"))
+    say(desk, "cy", "q1", "d1", 0, queue="settle")
+    accept_proposal(desk, propose_labels(desk, "second", by="ana").head.name, by="ada", reason="ok")
+    graded = {str(target): grade for (query, target), grade in desk.golden.decided.items() if query == "q1"}
+    assert graded == {"d0": 0, "d1": 0, "d1@46-61": 0, "d2": 1, "d2@46-61": 1}
+    with pytest.raises(UsageError, match="nothing to propose"):
+        propose_labels(desk, "second", by="ana")
+    assert golden.check(open_desk(tmp_path / "p").golden).errors == ()
+
+
+def write_rows(folder: Path, query: str, *documents: str) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps({"query": query, "document": d, "grade": None}) + "\n" for d in documents))
+    return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -25,7 +25,9 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
     """Propose the labels of a queue as judgments of the golden set, with the queries that it does not have yet.
 
     Each person's grade is a judgment of the source ``manual``, and what was settled one of ``validated``, which
-    decides. A span is a judgment of its own where its grade is above 0: words that do not answer are no evidence.
+    decides. A span is a judgment of its own where its grade is above 0: words that do not answer are no evidence. It
+    never has a better grade than the pair: what is better than the settled grade is left out, and if the set has it
+    already, the proposal lowers it.
     Pairs that are disputed, and those that lack labels unless ``unfinished`` is set, are left out and counted. Nothing
     is proposed while a file of labels cannot be read: what it says may dispute what the others say.
     """
@@ -34,6 +36,7 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
         desk.book.require_all()
         golden = desk.golden
         known = {_key(own): own.grade for own in golden.judgments}
+        spans = _list_spans(golden)
         fresh = {row.query: row.new.row for row in state.queue.rows if row.new and row.new.row}
         settling = state.queue.head.kind == "disputes"
         left_out: Counter[str] = Counter()
@@ -48,7 +51,8 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
             if refusal:
                 left_out[refusal] += bool(list_labels(votes))
                 continue
-            own = [row for row in _judge(golden, pair, votes) if known.get(_key(row)) != row.grade]
+            said = {_key(row): row for row in (*_lower(spans.get(pair, ()), votes), *_judge(golden, pair, votes))}
+            own = [row for key, row in said.items() if known.get(key) != row.grade]
             if own and pair[0] not in golden.query_by_id:
                 queries.setdefault(pair[0], ProposalChange(query=fresh[pair[0]]))
             judgments += [ProposalChange(judgment=encode_judgment(row)) for row in own]
@@ -136,10 +140,36 @@ def _find_place(golden: GoldenSet, document: str, line: LabelLine) -> Span | Non
 
 def _judge(golden: GoldenSet, pair: Pair, votes: Votes) -> Iterator[Judgment]:
     """Yield the judgments that the labels of a pair are, those of each person in order."""
+    settled = settle(votes)
+    best = settled[1].grade if settled else None
     for who, line in sorted(list_labels(votes).items()):
-        yield from _make(golden, pair, who, line, "manual")
-    if (settled := settle(votes)) is not None:
-        yield from _make(golden, pair, settled[0], settled[1], "validated")
+        for own in _make(golden, pair, who, line, "manual"):
+            if own.target.whole or best is None or own.grade <= best:
+                yield own
+    if settled:
+        yield from _make(golden, pair, *settled, "validated")
+
+
+def _list_spans(golden: GoldenSet) -> Mapping[Pair, Sequence[Judgment]]:
+    """Return the spans that people judged in a golden set, by query and document."""
+    spans: dict[Pair, list[Judgment]] = {}
+    for own in golden.judgments:
+        if own.target.span is not None and own.source == "manual" and own.annotator:
+            spans.setdefault((own.query, own.target.document), []).append(own)
+    return spans
+
+
+def _lower(spans: Iterable[Judgment], votes: Votes) -> Iterator[Judgment]:
+    """Yield what takes spans of a golden set down to what their people say now, or to what was settled."""
+    labels, settled = list_labels(votes), settle(votes)
+    for own in spans:
+        line = labels.get(own.annotator)
+        if line is None:
+            continue
+        if line.grade is not None and own.grade > line.grade:
+            yield replace(own, grade=line.grade, date=line.at[:10])
+        if settled and (grade := settled[1].grade) is not None and own.grade > grade:
+            yield replace(own, grade=grade, source="validated", annotator=settled[0], date=settled[1].at[:10])
 
 
 def _make(golden: GoldenSet, pair: Pair, who: str, line: LabelLine, source: Source) -> Iterator[Judgment]:
