@@ -346,6 +346,14 @@ def test_a_long_document_is_cut_around_its_passage(tmp_path: Path) -> None:
     assert "show all of it" not in whole
 
 
+def test_guidelines_are_shown_as_their_markdown_means(project: Path, client: TestClient) -> None:
+    """And not with its signs: people read them beside every pair."""
+    (project / "labels" / "guidelines.md").write_text("# Be strict\n\n3. *all* of it\n0. <b>nothing</b>\n")
+    html = client.get("/judge?queue=first&who=ana").text
+    assert "<h2>Be strict</h2>" in html
+    assert '<li value="3"><em>all</em> of it</li><li value="0">&lt;b&gt;nothing&lt;/b&gt;</li>' in html
+
+
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     """In questions, documents, titles, ids, names, notes, reasons and guidelines."""
     set_ = make_golden()

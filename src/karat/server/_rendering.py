@@ -18,6 +18,7 @@ from karat.pages import link_session, show_value
 from karat.reports import describe_rule, describe_trial, explain_outcome, format_odds, name_check
 from karat.server._charts import DRAWN
 from karat.server._live_charts import draw_latency, draw_session, draw_timeline, draw_traffic
+from karat.server._markdown import show_markdown
 from karat.server._parallel import draw_parallel
 from karat.server._text import (
     NONE,
@@ -82,6 +83,7 @@ def make_environment() -> Environment:
         sentence=begin_sentence,
         plain=strip_markup,
         ticks=_show_code,
+        markdown=show_markdown,
         odds=format_odds,
         share=lambda value: NONE if value is None else f"{100 * value:.1f} %",
         setting=show_value,
