@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from karat.core import InputError, Span, check_id, did_you_mean, shorten
 from karat.files._files import read_bytes
-from karat.files._text import decode, parse_csv, parse_json
+from karat.files._text import decode, find_separator, parse_csv, parse_json
 
 D = TypeVar("D")
 
@@ -107,10 +107,14 @@ class Reading:
         return Row(self, value, name or str(path))
 
     def csv(self, path: str | Path, name: str = "") -> Iterator[Row]:
-        """Yield the rows of a CSV file with a header. An empty cell is a missing field."""
+        """Yield the rows of a CSV file with a header. An empty cell is a missing field.
+
+        Spreadsheets also separate cells by semicolons or tabs; the header shows it.
+        """
         file = name or str(path)
         header: list[str] | None = None
-        for line, cells in parse_csv(self.text(path, file), file):
+        text = self.text(path, file)
+        for line, cells in parse_csv(text, file, find_separator(text.lstrip().partition("\n")[0])):
             if not any(cells):
                 continue
             if header is None:

@@ -120,9 +120,18 @@ def _second_key(text: str) -> tuple[str, int]:
     raise AssertionError("called only when a key is repeated")
 
 
-def parse_csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+def find_separator(header: str) -> str:
+    """Return what separates the cells of a CSV file with this header: a comma if it has one, or else what it has.
+
+    >>> find_separator("question;document"), find_separator("question")
+    (';', ',')
+    """
+    return next((separator for separator in ",;\t" if separator in header), ",")
+
+
+def parse_csv(text: str, source: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the first line and the cells of each row of a CSV text."""
-    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     line = 1
     try:
         for cells in reader:

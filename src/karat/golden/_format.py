@@ -106,8 +106,9 @@ def _recognise(path: Path) -> Format:
     problem = f"could be {names}" if formats else "is not a golden set that karat recognises"
     if formats:
         raise InputError(problem, source=str(path), hint="name its format")
-    start = "; 'karat init' starts a project" if path.is_dir() else ""
-    raise Unrecognised(problem, source=str(path), hint=f"name its format: {names}{start}")
+    own = "call the columns of a table of your own 'question' and 'document'"
+    start = "'karat init' starts a project" if path.is_dir() else own
+    raise Unrecognised(problem, source=str(path), hint=f"name its format: {names}; {start}")
 
 
 def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[str, ...]:

@@ -198,6 +198,8 @@ def _golden_seeds(folder: Path) -> Iterator[Case]:
     yield Case(kind="golden-trec", files=encode_all(trec))
     yield Case(kind="golden-blocks", files=encode_all({"blocks.jsonl": BLOCKS}))
     yield Case(kind="golden-deepeval", files=encode_all({"goldens.csv": DEEPEVAL}))
+    table = 'id;question;documents;grade;answerable\nq1;open?;hours,contact;2;\nq2;maps?;["a", "b"];1;true\n'
+    yield Case(kind="golden-table", files=encode_all({"desk.csv": table}))
     yield Case(
         kind="documents", files=encode_all({"set/a.md": "# A\n\nb", "set/b/c.json": '{"a": ["b"]}', "set/d.txt": "e"})
     )

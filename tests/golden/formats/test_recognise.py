@@ -96,6 +96,7 @@ BLOCKS = {"qid": "q", "paraphrases": ["?"], "relevant": ["S.1.p.Bk001"], "negati
 RAGAS = {"user_input": "?", "reference": "a", "reference_contexts": ["c"]}
 LEGACY = {"question": "?", "contexts": ["c"], "ground_truth": "a"}
 DEEPEVAL = {"input": "?", "expected_output": "a", "context": ["c"]}
+TABLE = {"id": "q", "question": "?", "documents": ["d"]}
 STIX = {"type": "bundle", "id": "bundle--1", "objects": [{"type": "attack-pattern", "id": "attack-pattern--1"}]}
 
 FIXTURES: dict[str, tuple[str, Callable[[Path], Path]]] = {
@@ -125,6 +126,11 @@ FIXTURES: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "deepeval lines": ("deepeval", _lines(DEEPEVAL)),
     "deepeval in camelCase": ("deepeval", _json({"goldens": [{"input": "?", "expectedOutput": "a"}]})),
     "deepeval table": ("deepeval", _csv(["input", "expected_output", "context"], ["?", "a", "c"])),
+    "table": ("table", _csv(["question", "document", "grade"], ["?", "d", "1"])),
+    "table lines": ("table", _lines(TABLE, TABLE)),
+    "table list": ("table", _json([TABLE])),
+    "table with semicolons": ("table", _text("golden.csv", "question;document\n?;d\n")),
+    "ragas table with semicolons": ("ragas", _text("golden.csv", "user_input;reference\n?;a\n")),
     "attack": ("attack", _json(STIX)),
     "packed attack": ("attack", _packed(_json(STIX))),
     "attack with a long contents list first": (

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from karat.core import InputError
-from karat.files import BOM, GZIP, open_file
+from karat.files import BOM, GZIP, find_separator, open_file
 
 _BYTES = 1 << 16
 _DEEPEST = 20  # levels of the paths of keys
@@ -49,7 +49,7 @@ class Head:
         """The header of a CSV file. For any other file the result has no meaning."""
         first = next((line for line in self.text.split("\n") if line.strip()), "")
         try:
-            cells = [] if self.is_json else next(csv.reader([first]), [])
+            cells = [] if self.is_json else next(csv.reader([first], delimiter=find_separator(first)), [])
         except csv.Error:  # a carriage return within the line, or a huge cell
             return frozenset()
         return frozenset(cell.strip() for cell in cells)

@@ -1,0 +1,154 @@
+"""A table of one's own: CSV, JSONL or a JSON list, with a question and its documents in each row.
+
+::
+
+    question,document,grade
+    when do you open?,hours,3
+    when do you open?,contact,1
+
+- ``question`` may be called ``query`` where each row has an ``id`` (or ``query_id``): in karat's own files ``query`` is
+  the id of one. Rows with one id, or with one text where there are no ids, are about one question.
+- ``document`` is one id, ``documents`` several: a list, an object of grades, or text with ``;`` between the ids.
+- Without grades, what is listed is relevant. Where rows have grades, one without a grade is not judged yet: it would be
+  a guess to read it as relevant.
+- The cells of a CSV file may be separated by semicolons or tabs, as spreadsheets write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from karat.core import GoldenSet, InputError, Judgment, Query, Target, count_things, shorten
+from karat.files import Reading, Row
+from karat.golden._format import FORMATS, Format
+from karat.golden.formats._head import Head, read_head
+from karat.golden.formats._listing import read_grades
+from karat.golden.formats._records import digest, name_from_path, read_cell, read_ids, read_records
+from karat.golden.formats._scale import HIGHEST, scale_up_to
+
+_WRAPPER = "questions"
+_QUESTION = ("question", "query")
+_ID = ("id", "query_id")
+_ONE = ("document", "document_id", "doc_id")
+_SEVERAL = ("documents", "document_ids", "doc_ids", "relevant", "relevant_documents")
+_GRADE = ("grade", "relevance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """A question and one of its documents. Its grade is None where the row has none."""
+
+    query: str
+    document: str
+    grade: int | None
+
+
+def _read(path: Path, reading: Reading) -> GoldenSet:
+    queries: dict[str, Query] = {}
+    pairs: list[_Pair] = []
+    for row in read_records(path, reading, _WRAPPER):
+        with row:
+            query = _read_query(row)
+            queries[query.id] = _merge(queries.get(query.id, query), query, row)
+            pairs += _read_pairs(row, query.id)
+    if not queries and not reading.errors:
+        raise InputError("holds no questions", source=str(path))
+    scale = scale_up_to(max((pair.grade for pair in pairs if pair.grade is not None), default=0), "")
+    return GoldenSet(
+        name=name_from_path(path),
+        **scale,
+        queries=tuple(queries.values()),
+        judgments=tuple(_judge(pairs, None if _has_grades(path, pairs) else scale["relevant"], path, reading)),
+    )
+
+
+def _read_query(row: Row) -> Query:
+    text = row.text(*_QUESTION)
+    return Query(
+        id=row.id(*_ID, default="") or f"q-{digest(text)}",
+        text=text,
+        category=row.text("category", default=""),
+        type=row.text("type", default=""),
+        intent=row.text("intent", default=""),
+        answer=row.text("answer", "reference_answer", default=""),
+        answerable=_read_answerable(row),
+    )
+
+
+def _read_answerable(row: Row) -> bool:
+    """Return a flag, which is text in a CSV cell."""
+    value = row.value("answerable", default=True)
+    flag = {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+    return row.nested({"answerable": flag}, "").flag("answerable", default=True)
+
+
+def _merge(known: Query, other: Query, row: Row) -> Query:
+    """Return the question of several rows. Of what only some of them say, the first counts."""
+    if known.text != other.text:
+        raise row.error(f"query {shorten(known.id)} has another text in an earlier row", "give it an id of its own")
+    return replace(
+        known,
+        category=known.category or other.category,
+        type=known.type or other.type,
+        intent=known.intent or other.intent,
+        answer=known.answer or other.answer,
+        answerable=known.answerable and other.answerable,
+    )
+
+
+def _read_pairs(row: Row, query: str) -> Iterator[_Pair]:
+    several = read_cell(row, *_SEVERAL)
+    grade = row.integer(*_GRADE) if row.has(*_GRADE) else None
+    row.ignore(*_GRADE)
+    if grade is not None and not 0 <= grade <= HIGHEST:
+        raise row.error(f"grade {grade} is not one from 0 to {HIGHEST}")
+    if isinstance(several, dict):
+        graded = read_grades(row.nested({"documents": several}, ""), "documents", HIGHEST)
+        yield from (_Pair(query=query, document=name, grade=own) for name, own in graded.items())
+    elif isinstance(several, str):
+        names = [name.strip() for name in several.split(";") if name.strip()]
+        yield from (_Pair(query=query, document=name, grade=grade) for name in dict.fromkeys(names))
+    else:
+        names = [*read_ids(row, *_SEVERAL)]
+        yield from (_Pair(query=query, document=name, grade=grade) for name in dict.fromkeys(names))
+    if row.has(*_ONE):
+        yield _Pair(query=query, document=row.id(*_ONE), grade=grade)
+    row.ignore(*_ONE)
+
+
+def _has_grades(path: Path, pairs: Sequence[_Pair]) -> bool:
+    return any(pair.grade is not None for pair in pairs) or bool(_names(read_head(path)).intersection(_GRADE))
+
+
+def _judge(pairs: Sequence[_Pair], ungraded: int | None, path: Path, reading: Reading) -> Iterator[Judgment]:
+    """Yield a judgment of each pair. What has no grade gets ``ungraded``, or is left out with a note."""
+    for pair in pairs:
+        grade = ungraded if pair.grade is None else pair.grade
+        if grade is not None:
+            yield Judgment(query=pair.query, target=Target(document=pair.document), grade=grade)
+    if ungraded is None and (open_ := sum(pair.grade is None for pair in pairs)):
+        reading.note(f"{path}: {count_things(open_, 'document')} without a grade left out, which nobody has judged")
+
+
+def _names(head: Head) -> frozenset[str]:
+    names = head.keys if head.is_json else head.columns
+    return frozenset(name.removeprefix(f"{_WRAPPER}[].") for name in names)
+
+
+def _recognise(path: Path) -> bool:
+    names = _names(read_head(path))
+    question = "question" in names or ("query" in names and bool(names.intersection(_ID)))
+    return question and bool(names.intersection((*_ONE, *_SEVERAL)))
+
+
+FORMATS.add(
+    "table",
+    Format(
+        name="table",
+        summary="CSV, JSONL or JSON: question, document (or documents), grade",
+        read=_read,
+        recognise=_recognise,
+    ),
+)

@@ -1,0 +1,133 @@
+"""A table of one's own: questions with their documents, as people keep them in a spreadsheet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from each import each
+from karat import golden
+from karat.core import GRADES, GoldenSet, InputError
+
+
+def read(folder: Path, text: str, name: str = "desk.csv") -> GoldenSet:
+    """Return the set of a file with this text, whose format is recognised."""
+    (folder / name).write_text(text)
+    return golden.read(folder / name)
+
+
+def read_lines(folder: Path, *rows: dict[str, Any]) -> GoldenSet:
+    """Return the set of a JSONL file."""
+    return read(folder, "".join(json.dumps(row) + "\n" for row in rows), "desk.jsonl")
+
+
+def grades(read: GoldenSet) -> dict[tuple[str, str], int]:
+    """Return the grades by the question's text and the document."""
+    texts = {query.id: query.text for query in read.queries}
+    return {(texts[judgment.query], judgment.target.document): judgment.grade for judgment in read.judgments}
+
+
+@each("separator", [",", ";", "\t"])
+def test_a_row_is_a_question_and_a_document(tmp_path: Path, separator: str) -> None:
+    """Spreadsheets write commas, semicolons or tabs. What is listed without a grade is relevant."""
+    rows = [("question", "document"), ("when do you open?", "hours"), ("do you sell maps?", "shop/maps")]
+    desk = read(tmp_path, "".join(separator.join(row) + "\n" for row in rows))
+    assert grades(desk) == {("when do you open?", "hours"): 1, ("do you sell maps?", "shop/maps"): 1}
+    assert (desk.name, desk.relevant, desk.notes) == ("desk", 1, ())
+
+
+def test_rows_with_one_question_are_one_query(tmp_path: Path) -> None:
+    """It has a judgment from each row, and grades up to 3 are karat's four."""
+    desk = read(tmp_path, "question,document,grade\nopen?,hours,3\nopen?,contact,1.0\nmaps?,maps,2\n")
+    assert grades(desk) == {("open?", "hours"): 3, ("open?", "contact"): 1, ("maps?", "maps"): 2}
+    assert [query.text for query in desk.queries] == ["open?", "maps?"]
+    assert (desk.grades, desk.relevant) == (GRADES, 2)
+
+
+def test_the_id_of_a_question_does_not_depend_on_its_place(tmp_path: Path) -> None:
+    """Without a column of ids it comes from the text, so that a baseline knows the question when rows move."""
+    first = read(tmp_path, "question,document\nopen?,a\nmaps?,b\n")
+    second = read(tmp_path, "question,document\nmaps?,b\nopen?,a\n")
+    assert {query.id for query in first.queries} == {query.id for query in second.queries}
+
+
+def test_a_grade_that_is_missing_is_not_a_judgment(tmp_path: Path) -> None:
+    """Half of a table that somebody is still judging says nothing: a blank cell is not read as relevant."""
+    desk = read(tmp_path, "question,document,grade\nopen?,hours,1\nopen?,contact,\nmaps?,maps,\n")
+    assert grades(desk) == {("open?", "hours"): 1}
+    assert desk.notes == (f"{tmp_path / 'desk.csv'}: 2 documents without a grade left out, which nobody has judged",)
+    nothing = read(tmp_path, "question,document,grade\nopen?,hours,\n")
+    assert grades(nothing) == {}
+
+
+@each(
+    "documents",
+    [
+        ["hours", "contact"],
+        {"hours": 1, "contact": 1},
+        "hours; contact",
+        '["hours", "contact"]',
+        '{"hours": 1, "contact": 1}',
+    ],
+)
+def test_several_documents_stand_in_one_row(tmp_path: Path, documents: Any) -> None:
+    """As a list, as an object of grades, or as text, in which a cell of CSV writes them."""
+    desk = read_lines(tmp_path, {"id": "q1", "question": "open?", "documents": documents})
+    assert grades(desk) == {("open?", "hours"): 1, ("open?", "contact"): 1}
+    assert [query.id for query in desk.queries] == ["q1"]
+
+
+@each("name", ["document", "document_id", "doc_id", "documents", "document_ids", "doc_ids", "relevant"])
+def test_columns_have_the_names_that_people_give_them(tmp_path: Path, name: str) -> None:
+    """``query`` is the question if the row has an id."""
+    desk = read_lines(tmp_path, {"query_id": "q1", "query": "open?", name: "hours", "relevance": 2})
+    assert grades(desk) == {("open?", "hours"): 2}
+
+
+def test_one_id_in_a_single_column_is_not_cut(tmp_path: Path) -> None:
+    """Only a column of several documents has a separator within."""
+    assert grades(read(tmp_path, "question,document\nopen?,a;b\n")) == {("open?", "a;b"): 1}
+
+
+def test_what_else_is_known_of_a_question_is_kept(tmp_path: Path) -> None:
+    """The first row that says it counts; a question may have no answer, and no documents."""
+    desk = read(
+        tmp_path,
+        "id,question,document,answer,category,answerable,zone\n"
+        "q1,open?,hours,,times,,\nq1,open?,contact,At 7.,other,,x\nq2,stamps?,,,,FALSE,\n",
+    )
+    opening, stamps = desk.queries
+    assert (opening.answer, opening.category, opening.answerable) == ("At 7.", "times", True)
+    assert (stamps.id, stamps.answerable) == ("q2", False)
+    assert desk.notes == (f"{tmp_path / 'desk.csv'}, line 2: unknown key 'zone' (and in 2 more rows), ignored",)
+
+
+@each(
+    ("text", "problem"),
+    [
+        ("id,question,document\nq1,open?,a\nq1,maps?,b\n", "line 3: query 'q1' has another text in an earlier row"),
+        ("question,document,grade\nopen?,a,high\n", "line 2: 'grade' is 'high', not a whole number"),
+        ("question,document,grade\nopen?,a,-1\n", "line 2: grade -1 is not one from 0 to 255"),
+        ("question,document,answerable\nopen?,a,maybe\n", "line 2: 'answerable' is 'maybe', neither true nor false"),
+        ("question,document\n,a\n", "line 2: 'question' (or 'query') is missing"),
+        ("question,document\n", "holds no questions"),
+    ],
+)
+def test_mistakes_say_where_they_are(tmp_path: Path, text: str, problem: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert problem in str(caught.value)
+
+
+@each("row", [
+    {"query": "q1", "document": "hours", "grade": 1},
+    {"query": "q1", "query_text": "open?", "document": "hours", "title": "", "text": "7 to 19", "grade": None},
+])  # fmt: skip
+def test_files_of_karats_own_are_no_tables(tmp_path: Path, row: dict[str, Any]) -> None:
+    """In judgments, and in pairs to judge, ``query`` is an id: read as a question it would be asked."""
+    with pytest.raises(InputError, match="call the columns of a table of your own 'question' and 'document'"):
+        read_lines(tmp_path, row)
