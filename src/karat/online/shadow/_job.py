@@ -183,7 +183,9 @@ def _make_part(item: Any) -> MirroredPart:
 
 
 def _name(value: Any) -> str:
-    """Return an id as text; for what is none, such as an object, one that no document has."""
+    """Return an id as text; for what is none, such as an object, one that no document has; for None the empty one."""
+    if value is None:
+        return ""
     try:
         return to_id(value)
     except NotHits:
