@@ -24,8 +24,8 @@ def read(markup: str) -> tuple[list[list[str]], str]:
     return rows, "".join(tree.itertext())
 
 
-def make_evaluation(name: str, shift: float) -> Evaluation:
-    values = {f"q{number}": min(1.0, number / 50 + shift) for number in range(40)}
+def make_evaluation(name: str, shift: float, queries: int = 40) -> Evaluation:
+    values = {f"q{number}": min(1.0, number / 50 + shift) for number in range(queries)}
     scores = Scores.from_columns(name, {"RR@10": values}, queries=[*values, "q40"])
     provenance = Provenance(name=name)
     return Evaluation(provenance=provenance, scores=scores, means=scores.mean(), queries=scores.queries)
@@ -75,8 +75,19 @@ def test_a_comparison_and_a_decision() -> None:
     assert "40 queries" in text
     decision = decide(after, before, Policy(rules=(Rule(metric="RR@10", min=0.5),)))
     rows, text = read(decision._repr_html_())
-    assert text.startswith("fail by policy")
-    assert rows[1] == ["fail", "RR@10", "min", decision.checks[0].reason]
+    assert text.startswith(f"fail by policy {decision.policy.name}, exit code 1")
+    assert rows[0] == ["outcome", "what", "rule", "current", "baseline", "change", "why"]
+    assert rows[1] == ["fail", "RR@10", "at least 0.5", "0.3900", "-", "-", "0.3900 is below 0.5"]
+
+
+def test_a_decision_shows_what_its_rules_tolerate_and_what_it_does_where_nothing_is_known() -> None:
+    """An inconclusive one does not look like a failure, nor like a pass: its exit code stands beside it."""
+    before, after = make_evaluation("before", 0.2, 3), make_evaluation("after", 0.0, 3)
+    decision = decide(after, before, Policy(rules=(Rule(metric="RR@10", non_inferior=True),)))
+    rows, text = read(decision._repr_html_())
+    assert text.startswith(f"inconclusive by policy {decision.policy.name}, exit code 0")
+    assert rows[1][:6] == ["inconclusive", "RR@10", "not worse by more than 0.011", "0.0200", "0.2200", "-0.2000"]
+    assert rows[1][6] == decision.checks[0].reason  # all of it
 
 
 def test_text_from_outside_stays_text() -> None:
@@ -106,4 +117,4 @@ def test_elsewhere_they_are_one_quiet_line() -> None:
     assert repr(evaluation) == "<Evaluation of 'mine', 41 queries: RR@10 0.3900>"
     assert repr(Scores.from_columns("none", {"RR@10": {}}, queries=["a", "b"])).endswith("2 queries: RR@10 ->")
     decision = decide(evaluation, None, Policy(rules=(Rule(metric="RR@10", min=0.5),)))
-    assert repr(decision) == f"<Decision: fail by policy {decision.policy.name}, 1 of 1 checks>"
+    assert repr(decision) == f"<Decision: fail by policy {decision.policy.name}, 1 of 1 checks, exit code 1>"

@@ -37,7 +37,9 @@ def test_what_may_ship_is_given(project: Path) -> None:
     """The decision and the scores; the run is kept where it was asked for; the project's system is the default."""
     result = check(project, find, output=project / "kept.jsonl")
     assert result.decision.exit_code == 0
-    assert repr(result) == "<GateResult: pass by policy karat.toml, 3 of 3 checks>"  # one line, not screens
+    assert (
+        repr(result) == "<GateResult: pass by policy karat.toml, 3 of 3 checks, exit code 0>"
+    )  # one line, not screens
     assert result.evaluation.mean("RR@10") == 1.0
     assert len(read_any_run(project / "kept.jsonl", result.project.golden).traces) == 3
     assert check(golden=project).evaluation.name == "pipeline"
@@ -48,6 +50,8 @@ def test_what_may_not_ship_raises_with_its_reasons(project: Path) -> None:
     with pytest.raises(GateFailed) as refused:
         check(project, lambda query, k: ["pool"])
     assert refused.value.exit_code == 1
+    assert refused.value.result.evaluation.mean("RR@10") == pytest.approx(1 / 3)
+    assert "exit code 1" in refused.value.result._repr_html_()  # a notebook can show what was refused
     assert str(refused.value).splitlines() == [
         "fail by policy karat.toml (default, except RR@10): 1 of 3 checks",
         "RR@10, at least 0.9: 0.3333 is below 0.9",

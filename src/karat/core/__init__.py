@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from karat.core._hit_table import HitTable, TableRows, find_table_rows
     from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
     from karat.core._judgment_table import Grades, JudgmentTable
+    from karat.core._limits import counts_queries, describe_limit
     from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
     from karat.core._notebook import Markup, draw_bars, draw_interval, show_table
     from karat.core._registry import Registry
@@ -95,6 +96,8 @@ __all__ = [
     "average",
     "check_id",
     "count_things",
+    "counts_queries",
+    "describe_limit",
     "did_you_mean",
     "document_of",
     "draw_bars",
@@ -127,6 +130,7 @@ _HOME = {
     "Registry": "_registry",
     "ExactSum": "_sums",
     **dict.fromkeys(("Markup", "draw_bars", "draw_interval", "show_table"), "_notebook"),
+    **dict.fromkeys(("counts_queries", "describe_limit"), "_limits"),
     "Answer": "_answer",
     "Bounds": "_bounds",
     "Context": "_context",

@@ -15,6 +15,7 @@ Any other exception is a bug in karat and shows its traceback.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 _LONGEST = 100
 """Characters of a name for which a similar one is sought: the time grows with the product of their lengths."""
@@ -70,6 +71,8 @@ class GateFailed(KaratError):
     """A run does not pass its gate, so it may not ship or become the baseline."""
 
     exit_code = 1
+    result: Any = None
+    """The :class:`karat.GateResult` that ``karat.check`` would have returned, with the decision and the scores."""
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

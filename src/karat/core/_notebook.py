@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _WIDTH, _HEIGHT = 140, 22
-_MOST = 200
+_MOST = 400
 """The most letters of a text in a cell."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from karat.core import counts_queries, describe_limit, format_ms
 from karat.evaluation import Segment
 from karat.stats import Outcome
 
@@ -57,6 +58,24 @@ class Check:
         if self.query:
             return f"{self.query} {self.metric}".rstrip()
         return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
+
+    def describe(self) -> tuple[str, str, str, str]:
+        """Return what it asks for, and its current number, the baseline's and the difference; ``-`` if there is none.
+
+        >>> Check(metric="R@5", kind="min", outcome=Outcome.PASS, reason="", current=0.5, limit=0.45).describe()
+        ('at least 0.45', '0.5000', '-', '-')
+        """
+        numbers = (self._format(self.current), self._format(self.baseline), self._format(self.difference, "+"))
+        return describe_limit(self.kind, self.metric, self.limit), *numbers
+
+    def _format(self, value: float | None, sign: str = "") -> str:
+        if value is None:
+            return "-"
+        if counts_queries(self.kind):
+            return f"{value:{sign},.0f}"
+        if self.metric.startswith("latency."):
+            return f"{sign if value >= 0 else ''}{format_ms(value)}"
+        return f"{value:{sign}.4f}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data for JSON, without empty fields."""

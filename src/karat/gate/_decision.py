@@ -71,13 +71,15 @@ class Decision:
     def __repr__(self) -> str:
         """Return the outcome in one line: both runs, on which it is based, would fill screens."""
         worst = sum(check.outcome is self.outcome for check in self.checks)
-        return f"<Decision: {self.outcome} by policy {self.policy.name}, {worst} of {len(self.checks)} checks>"
+        made = f"{self.outcome} by policy {self.policy.name}, {worst} of {len(self.checks)} checks"
+        return f"<Decision: {made}, exit code {self.exit_code}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the outcome, and every check with its reason."""
-        rows = [[check.outcome.value, check.name, check.kind.replace("_", " "), check.reason] for check in self.checks]
+        """Return what a notebook shows: the outcome, and every check with its numbers and its reason."""
         return show_table(
-            f"{self.outcome.value} by policy {self.policy.name}", ["outcome", "what", "rule", "why"], rows
+            f"{self.outcome.value} by policy {self.policy.name}, exit code {self.exit_code}",
+            ["outcome", "what", "rule", "current", "baseline", "change", "why"],
+            [[check.outcome.value, check.name, *check.describe(), check.reason] for check in self.checks],
         )
 
     @property

@@ -44,6 +44,8 @@ def check(
 ) -> GateResult:
     """Ask a system every question of a project, and return the decision; raise GateFailed if it may not ship.
 
+    The ``result`` of the error is what would have been returned.
+
     ``golden`` is a folder with karat.toml, or a golden set. ``system`` is an object with ``retrieve(query, k)`` or such
     a function; by default it is the project's own. ``baseline`` and ``policy`` override those of the project. With
     ``output`` the run is saved as that file. ``seed`` is used for the sample, if there is one, and for the tests.
@@ -68,7 +70,7 @@ def check(
     result = check_project(project, system, baseline=baseline, policy=policy, output=output, seed=seed, **settings)
     if result.decision.exit_code:
         refusal = GateFailed(describe_failure(result))
-        refusal.exit_code = result.decision.exit_code
+        refusal.exit_code, refusal.result = result.decision.exit_code, result
         raise refusal
     return result
 

@@ -61,9 +61,7 @@ class GateResult:
 
     def __repr__(self) -> str:
         """Return the outcome in one line: everything that it is based on would fill screens."""
-        outcome, checks = self.decision.outcome, self.decision.checks
-        worst = sum(check.outcome is outcome for check in checks)
-        return f"<GateResult: {outcome} by policy {self.decision.policy.name}, {worst} of {len(checks)} checks>"
+        return repr(self.decision).replace("<Decision:", "<GateResult:", 1)
 
 
 def find_project(path: str | Path) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from karat.core import count_things, format_ms, shorten_digest
+from karat.core import count_things, counts_queries, describe_limit, format_ms, shorten_digest
 
 if TYPE_CHECKING:
     from karat.schema import CheckRow, MeasureRow, SystemChange
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of writing, with which a text can look like another."""
-_TESTS = {"significant_drop": "no significant drop", "non_inferior": "not worse"}
-_COUNTS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts")
-"""The kinds of checks that count queries."""
-_LIMITS = {
-    "min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most",
-    "min_gain": "better by at least",
-}  # fmt: skip
 
 
 def clean(value: object, width: int | None = None) -> str:
@@ -152,24 +145,7 @@ def describe_limits(checks: Iterable[CheckRow], measure: MeasureRow) -> str:
 
 
 def _describe_limit(check: CheckRow) -> str:
-    limit = check.limit
-    if check.kind == "must_pass":
-        if limit is None:
-            return "must find something relevant"
-        return f"must reach {limit:g}" if check.metric else "must return nothing"
-    if check.kind == "attempt":
-        return "must not fail"
-    if check.kind in _TESTS:
-        words = _TESTS[check.kind]
-        return words if limit is None else f"{words} by more than {limit:.3g}"
-    if limit is None:
-        return "must have a value"
-    if check.kind in _COUNTS:
-        return f"at most {limit:,.0f}"
-    if check.kind == "slow":
-        return f"at most {limit:g} times the baseline's"
-    number = f"{limit:.1%}" if check.kind.endswith("_rel") else f"{limit:g}{' ms' if is_timed(check) else ''}"
-    return f"{_LIMITS[check.kind.removesuffix('_abs').removesuffix('_rel')]} {number}"
+    return describe_limit(check.kind, check.metric, check.limit)
 
 
 def is_timed(check: CheckRow) -> bool:
@@ -188,7 +164,7 @@ def format_value(check: CheckRow, value: float | None) -> str:
     """
     if value is None:
         return "-"
-    if check.kind in _COUNTS:
+    if counts_queries(check.kind):
         return f"{value:,.0f}"
     return format_ms(value) if is_timed(check) else format_number(value)
 
