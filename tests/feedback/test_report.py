@@ -198,14 +198,14 @@ def test_a_span_without_queries_is_told_and_a_reversed_one_is_refused(tmp_path: 
     """A store with queries is not called empty."""
     path = tmp_path / "live.db"
     with online.open(path) as log:
-        for at in (10.0, 20.0):
+        for at in (1.7e9 + 10, 1.7e9 + 20):
             log.record("wifi", ["a"], session="s", time=at)
     online.ingest(path)
-    assert report_log(path, since=30.0).notes == ("none of the 2 queries in the store is in this span",)
-    assert harvest_log(path, since=30.0).report.notes == report_log(path, until=5.0).notes
+    assert report_log(path, since=1.7e9 + 30).notes == ("none of the 2 queries in the store is in this span",)
+    assert harvest_log(path, since=1.7e9 + 30).report.notes == report_log(path, until=1.7e9 + 5).notes
     for read in (report_log, harvest_log):
         with pytest.raises(UsageError, match="ends before it begins"):
-            read(path, since=30.0, until=20.0)
+            read(path, since=1.7e9 + 30, until=1.7e9 + 20)
 
 
 def test_a_page_cuts_long_queries_and_marks_days_without_traffic() -> None:

@@ -58,7 +58,7 @@ def test_sessions_are_compared_in_pairs_by_what_they_came_to(path: Path) -> None
     }
     status = look_at_trial(path, "rerank")
     assert (status.samples, status.not_from_log, status.logs[0].waiting) == (2, 0, {"control": 1, "treatment": 0})
-    assert status.logs[0].until == "1970-01-12T14:16:53.000000Z"
+    assert status.logs[0].until == "2023-11-14T22:43:33.000000Z"
 
 
 def test_a_session_is_over_after_a_pause(path: Path) -> None:

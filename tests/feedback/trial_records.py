@@ -14,7 +14,7 @@ from karat.online.trials import (
 )
 from karat.store import open_store
 
-START, IDLE, HOUR = 1_000_000.0, 1800.0, 3600.0
+START, IDLE, HOUR = 1_700_000_000.0, 1800.0, 3600.0
 WHO: dict[str, Any] = {"author": "ada", "reason": "test"}
 PLAN = TrialPlan(feature="rerank", source="sessions", measure="Success", must_show="", idle=IDLE)
 Record = LoggedQuery | LoggedEvent | LoggedShadow

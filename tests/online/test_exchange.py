@@ -151,14 +151,18 @@ def test_what_is_written_is_valid_by_the_schemas_of_ubi() -> None:
         validator.validate({"action_name": "click"})
 
 
+FIRST = 1_700_006_400.0
+"""The beginning of 15 November 2023."""
+
+
 def write(path: Path) -> None:
     """Write two queries and an event, on two days."""
     with online.open(path) as log:
         query = log.record(
-            "wifi", [("a", 0.5), ("b:chunk:1", 0.25)], session="s", stages={"x": 1.5}, time=5.0, latency=2
+            "wifi", [("a", 0.5), ("b:chunk:1", 0.25)], session="s", stages={"x": 1.5}, time=FIRST + 5, latency=2
         )
-        log.record("pool", [], time=86400.0 + 5, note=["x"])
-        log.feedback("read_after_search", "s", "a", query=query, rank=1, time=6.0)
+        log.record("pool", [], time=FIRST + 86400 + 5, note=["x"])
+        log.feedback("read_after_search", "s", "a", query=query, rank=1, time=FIRST + 6)
     ingest(path)
 
 
@@ -192,17 +196,17 @@ def test_parquet_by_day(tmp_path: Path) -> None:
     write(tmp_path / "karat.db")
     done = export_log(tmp_path / "karat.db", tmp_path / "out", format="parquet")
     assert done.files == (
-        "events/date=1970-01-01/0000.parquet",
-        "queries/date=1970-01-01/0000.parquet",
-        "queries/date=1970-01-02/0000.parquet",
+        "events/date=2023-11-15/0000.parquet",
+        "queries/date=2023-11-15/0000.parquet",
+        "queries/date=2023-11-16/0000.parquet",
     )
     frame = pl.read_parquet(tmp_path / "out" / "queries" / "**" / "*.parquet", hive_partitioning=True)
     assert frame.select("text", "count", "latency").rows() == [("wifi", 2, 2.0), ("pool", 0, None)]
-    assert frame["date"].cast(pl.String).to_list() == ["1970-01-01", "1970-01-02"]
+    assert frame["date"].cast(pl.String).to_list() == ["2023-11-15", "2023-11-16"]
     assert [hit["document"] for hit in frame["hits"][0]] == ["a", "b"]
-    assert str(frame["at"][0]) == "1970-01-01 00:00:05+00:00"
+    assert str(frame["at"][0]) == "2023-11-15 00:00:05+00:00"
     assert json.loads(frame["stages"][0]) == {"x": 1.5}
-    later = export_log(tmp_path / "karat.db", tmp_path / "later", format="parquet", since=86400.0)
+    later = export_log(tmp_path / "karat.db", tmp_path / "later", format="parquet", since=FIRST + 86400)
     assert (later.queries, later.events) == (1, 0)
 
 

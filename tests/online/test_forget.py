@@ -22,6 +22,8 @@ from karat.online._times import DAY
 from karat.online.trials import TrialPlan, list_trials, start_trial
 from karat.store import open_store
 
+FIRST = 1_700_006_400.0
+"""The beginning of 15 November 2023."""
 NEEDLES = ("zebra-question", "zebra-answer", "zebra-session", "zebra-user", "zebra-note", "zebra-error")
 
 
@@ -65,7 +67,7 @@ def test_no_byte_is_left(tmp_path: Path, keep_ids: bool, who: str) -> None:
     for round_ in range(3):
         write_session(log, "zebra", count=40)
         write_session(log, "horse", count=40)
-        write_session(log, "zebra", time=86400.0 * round_)
+        write_session(log, "zebra", time=FIRST + DAY * round_)
         ingest(path)
     find_paths(path).torn.mkdir(exist_ok=True)
     (find_paths(path).torn / "x.torn").write_text("zebra-question")
@@ -181,7 +183,7 @@ def test_forgetting_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "karat.db"
     with online.open(path, keep_ids=True) as log:
         for day in (1, 2, 3):
-            write_session(log, "zebra", time=day * 1.0 * DAY)
+            write_session(log, "zebra", time=FIRST + day * DAY)
         write_session(log, "zebra")
     ingest(path)
     expire(path)
@@ -203,7 +205,7 @@ def test_expiry_keeps_others_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Who is forgotten while the archive is written would be in it: forgetting waits."""
     path = tmp_path / "karat.db"
     with online.open(path) as log:
-        log.record("q", time=1.0 * DAY, session="s")
+        log.record("q", time=FIRST + DAY, session="s")
     ingest(path)
     busy: list[bool] = []
     waiting = threading.Thread(target=forget, args=(path,), kwargs={"session": "s"})
@@ -227,28 +229,28 @@ def test_expiry_by_whole_days(tmp_path: Path) -> None:
     Shadow runs go after 30 days; judgments, runs and trials never.
     """
     path = tmp_path / "karat.db"
-    now = 200.5 * DAY
+    now = FIRST + 200.5 * DAY
     with online.open(path) as log:
         for day in (1.0, 1.5, 110.0, 110.6, 150.0):
-            log.record(f"day {day}", time=day * DAY)
-            log.feedback("impression", time=day * DAY)
+            log.record(f"day {day}", time=FIRST + day * DAY)
+            log.feedback("impression", time=FIRST + day * DAY)
     ingest(path)
     add_what_stays(path)
     with open_store(path, write=True) as store, store.transaction():
-        runs = [LoggedShadow(str(day), day * DAY, "f", "q") for day in (169.9, 170.0)]
+        runs = [LoggedShadow(str(day), FIRST + day * DAY, "f", "q") for day in (169.9, 170.0)]
         store.add_shadow_runs([shadow_row(run) for run in runs])
     first = expire(path, now=now)
     assert (first.archived, dict(first.removed)) == (2, {"queries": 2, "events": 2, "shadow_runs": 1})
-    assert first.before["queries"] == "1970-04-21"
+    assert first.before["queries"] == "2024-03-04"
     with online.open(path) as log:
-        log.record("late", time=1.2 * DAY)
+        log.record("late", time=FIRST + 1.2 * DAY)
     ingest(path)
     assert expire(path, now=now).archived == 1
     assert expire(path, now=now + 30 * DAY, archive=False).removed["queries"] == 2
     with read_log(path) as reader:
         assert [query.text for query in reader.queries()] == ["day 150.0"]
     (archive,) = find_paths(path).archive.iterdir()
-    assert archive.name == "queries-1970-01-02.jsonl.gz"
+    assert archive.name == "queries-2023-11-16.jsonl.gz"
     assert gzip.decompress(archive.read_bytes()).count(b"\n") == 3
     with open_store(path) as store:
         assert [list(store._rows(f"select time from {table}")) for table in ("judgments", "runs")] == [[(0,)], [(0,)]]

@@ -37,14 +37,14 @@ def test_health_before_and_after_ingesting(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such log"):
         check_health(path)
     log = online.open(path)
-    log.record("q", ["a"], time=5.0)
+    log.record("q", ["a"], time=1.7e9 + 5)
     log.feedback("impression", evil=2**70)
     before = check_health(path)
     assert (before.journal.waiting, before.journal.writers, before.queries.rows) == (1, 1, 0)
     assert (before.dropped, before.healthy, before.bytes) == ({"encode": 1}, False, 0)
     ingest(path)
     after = check_health(path)
-    assert (after.journal.waiting, after.queries.rows, after.queries.first) == (0, 1, "1970-01-01T00:00:05.000000Z")
+    assert (after.journal.waiting, after.queries.rows, after.queries.first) == (0, 1, "2023-11-14T22:13:25.000000Z")
     assert after.dropped == {"encode": 1}
     log.close()
     ingest(path)
@@ -57,13 +57,13 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "karat.db"
     with online.open(path) as log:
-        log.record("q", ["a"], session="s", time=5.0)
-        log.record("q", ["a"], session="t", time=5.0)
+        log.record("q", ["a"], session="s", time=1.7e9 + 5)
+        log.record("q", ["a"], session="t", time=1.7e9 + 5)
     (find_paths(path).journal / "broken.seg").write_bytes(b"broken")
     assert json.loads(run("online", "ingest", "--json"))["records"] == 2
     shown = run("online", "health", code=1)
     assert "karat.db: records were lost" in shown
-    assert "queries  2, 1970-01-01T00:00:05.000000Z" in shown
+    assert "queries  2, 2023-11-14T22:13:25.000000Z" in shown
     assert "the header is damaged" in shown
     assert "1 row removed" in run("online", "forget", "karat.db", "--session", "s")
     assert json.loads(run("online", "health", "--json"))["healthy"]

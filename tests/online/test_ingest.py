@@ -172,17 +172,17 @@ def test_a_row_that_breaks_a_rule_of_the_store(tmp_path: Path, monkeypatch: pyte
 
 
 def test_ranks_and_times_that_cannot_be_right(tmp_path: Path) -> None:
-    """A rank below 1 is none; a time in milliseconds is that of the writer, and the given one is kept."""
+    """A rank below 1 is none; a time of another unit or clock is the writer's, and the given one is kept."""
     path = tmp_path / "karat.db"
     before = time.time()
     with online.open(path) as log:
         for rank in (1, 0, -1):
             log.feedback("read_after_search", "s", "a", rank=rank)
-        wrong = (float("nan"), float("inf"), 1e300, -1e300, 1.7e12)
+        wrong = (float("nan"), float("inf"), 1e300, -1e300, 1.7e12, 0.0, 3600.5)
         for moment in wrong:
             log.record("q", ["a"], time=moment)
     done = ingest(path)
-    assert (done.records, done.repeated, done.damaged, done.corrected) == (8, 0, 0, 5)
+    assert (done.records, done.repeated, done.damaged, done.corrected) == (10, 0, 0, 7)
     with read_log(path) as reader:
         assert [event.rank for event in reader.events()] == [1, None, None]
         queries = list(reader.queries())

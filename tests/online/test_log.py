@@ -88,12 +88,12 @@ def test_feedback(tmp_path: Path) -> None:
     """An event has its session, query, document, rank and value; what is not given is empty."""
     path = tmp_path / "karat.db"
     log = online.open(path, keep_ids=True)
-    first = log.feedback("read_after_search", "s", "wifi", query="q1", rank=np.int64(2), time=5.0, seconds=3)
-    second = log.feedback("task_outcome", session="s", value=1, time=4.0)
+    first = log.feedback("read_after_search", "s", "wifi", query="q1", rank=np.int64(2), time=1.7e9 + 5, seconds=3)
+    second = log.feedback("task_outcome", session="s", value=1, time=1.7e9 + 4)
     log.close()
     assert read(path)[1] == [
-        LoggedEvent(second, 4.0, "task_outcome", "s", value=1.0),
-        LoggedEvent(first, 5.0, "read_after_search", "s", "", "q1", "wifi", 2, None, 1.0, {"seconds": 3}),
+        LoggedEvent(second, 1.7e9 + 4, "task_outcome", "s", value=1.0),
+        LoggedEvent(first, 1.7e9 + 5, "read_after_search", "s", "", "q1", "wifi", 2, None, 1.0, {"seconds": 3}),
     ]
 
 
@@ -136,14 +136,15 @@ def test_hostile_values_never_reach_the_host(tmp_path: Path) -> None:
     log = online.open(path)
     log.record("half \ud800", ["a\udfff"], session="\ud800", note={"\ud800": object})
     log.record(None, [None, b"x", 2**70], intent=5, stages={"a": "x"})  # type: ignore[arg-type]
-    log.feedback(None, document=3, rank="x", value="y")  # type: ignore[arg-type]
+    log.feedback("seen", document=3, rank="x", value="y")  # type: ignore[arg-type]
+    log.feedback(None)  # type: ignore[arg-type]
     log.record("evil", session=Evil())
     log.record("evil", evil=Evil())
     with log.query("q") as search:
         search.results(Evil())
         search.answer(Evil(), Evil())  # type: ignore[arg-type]
         search.fail(Evil())
-    assert log.dropped == {"hits": 2, "stages": 1, "value": 1, "encode": 3, "citations": 1}
+    assert log.dropped == {"hits": 2, "stages": 1, "value": 1, "event": 1, "encode": 3, "citations": 1}
     log.close()
     done = ingest(path)
     assert (done.records, done.damaged) == (2, 0)
@@ -253,7 +254,7 @@ def test_a_sample_has_whole_sessions(tmp_path: Path) -> None:
 
 def test_ids_are_in_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An id is later than all before it in its process; the time is what the clock says."""
-    moments = iter([3000.0, 2000.0, 1000.5, 4000.0])
+    moments = iter([1.7e9 + 30, 1.7e9 + 20, 1.7e9 + 10.5, 1.7e9 + 40])
     log = online.open(tmp_path / "karat.db")
     monkeypatch.setattr("karat.online._log.time", lambda: next(moments))
     ids = [log.record("q", []) for _ in range(4)]
@@ -263,7 +264,7 @@ def test_ids_are_in_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypa
     log.close()
     queries, _ = read(tmp_path / "karat.db")
     assert [(query.id, query.time) for query in queries] == [
-        (ids[2], 1000.5), (ids[1], 2000.0), (ids[0], 3000.0), (ids[3], 4000.0),
+        (ids[2], 1.7e9 + 10.5), (ids[1], 1.7e9 + 20), (ids[0], 1.7e9 + 30), (ids[3], 1.7e9 + 40),
     ]  # fmt: skip
 
 

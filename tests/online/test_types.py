@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
@@ -100,6 +103,116 @@ def test_a_query_that_nobody_can_read_is_dropped(tmp_path: Path, field: str, val
     assert f"dropped  1 have a wrong {field}" in text
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("value", "high"), ("rank", "first"), ("time", "now"), ("document", object()), ("query", object()),
+        ("event", None), ("event", ""), ("event", 5), ("event", object()),
+    ],
+)  # fmt: skip
+def test_feedback_that_nobody_can_read_is_dropped(tmp_path: Path, field: str, value: Any) -> None:
+    """Health names the field that was wrong, as it does for a query."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.feedback(**{"event": "read_after_search", "session": "s", field: value})
+        assert log.dropped == {field: 1}
+    assert (ingest(path).records, check_health(path).damages) == (0, ())
+    text = run_karat("online", "health", str(path)).stdout.decode()
+    assert f"dropped  1 have a wrong {field}: docs/online.md" in text
+
+
+class Deed(Enum):
+    """Words for what people do; as ``str, Enum`` its members are texts."""
+
+    READ = "read_after_search"
+
+
+class TextDeed(str, Enum):  # noqa: UP042 (hosts write it)
+    """The same as texts."""
+
+    READ = "read_after_search"
+
+
+def test_the_member_of_an_enum_is_its_text_or_no_word(tmp_path: Path) -> None:
+    """It is never its name, under which no report would find what people did."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.feedback(TextDeed.READ, session="s", document="a")
+        log.feedback(np.str_("read_after_search"), session="s", document="a")
+        log.feedback(cast("str", Deed.READ), session="s", document="a")
+        assert log.dropped == {"event": 1}
+    ingest(path)
+    with read_log(path) as reader:
+        assert [event.kind for event in reader.events()] == ["read_after_search"] * 2
+
+
+class _Silent:
+    """An object that has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("field", ["intent", "mode", "tool", "system", "build", "trace", "session", "user", "own"])
+def test_an_object_without_a_text_harms_nobody(tmp_path: Path, field: str) -> None:
+    """Logging never raises, in either way to log a query; the record is dropped and counted."""
+    with online.open(tmp_path / "karat.db") as log:
+        log.record("wifi", ["a"], **{field: _Silent()})
+        with log.query("wifi", **{field: _Silent()}) as query:
+            query.results(["a"])
+        assert log.dropped == {"encode": 2}
+
+
+@pytest.mark.parametrize("value", [Decimal("1.5"), Fraction(3, 2), np.float32(1.5), True, "1.5"])
+def test_a_number_of_any_kind_is_a_number(tmp_path: Path, value: Any) -> None:
+    """In every field that has one; nothing is left for the ingester that it could not read."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        log.record("wifi", [("a", value)], latency=value, quality=value, stages={"dense": value}, time=value)
+        log.record("wifi", {"a": value}, weights={"dense": value})
+        log.record("wifi", [{"id": "a", "score": value}])
+        log.feedback("read", session="s", value=value)
+        if not isinstance(value, str):
+            log.record("wifi", ["a"], count=value)
+            log.feedback("read", session="s", rank=value)
+        assert log.dropped == {}
+    done = ingest(path)
+    assert (done.records, done.damaged) == (4 if isinstance(value, str) else 6, 0)
+    with read_log(path) as reader:
+        first = next(reader.queries())
+        events = list(reader.events())
+    number = None if value is True else 1.5
+    assert (first.latency, first.quality, first.hits[0].score) == (number, number, number)
+    assert first.stages == ({} if number is None else {"dense": 1.5})
+    assert (events[0].value, events[-1].rank) == (1.0 if value is True else 1.5, None if isinstance(value, str) else 1)
+
+
+@pytest.mark.parametrize("numbers", [{"dense": {"ms": 3}}, {"dense": "3 ms"}, {"dense": [1, 2]}, {"dense": object()}])
+def test_a_query_is_stored_without_numbers_that_are_none(tmp_path: Path, numbers: dict[str, Any]) -> None:
+    """The host does not look into a mapping while somebody waits; the ingester leaves it out, and health counts it."""
+    path = tmp_path / "karat.db"
+    with online.open(path) as log:
+        for _ in range(3):
+            log.record("wifi", ["a"], stages=numbers, weights={"dense": 0.5})
+    done = ingest(path)
+    assert (done.records, done.damaged, ingest(path).records) == (3, 0, 0)
+    with read_log(path) as reader:
+        assert {(query.documents, tuple(query.stages), query.weights["dense"]) for query in reader.queries()} == {
+            (("a",), (), 0.5)
+        }
+    health = check_health(path)
+    assert (health.healthy, health.damages, health.left_out) == (False, (), {"stages": 3})
+    online.acknowledge_drops(path, author="ann", reason="seen")
+    assert check_health(path).healthy
+    with online.open(path) as log:
+        log.record("wifi", ["a"], weights=numbers, stages={"dense": 1.0})
+    ingest(path)
+    health = check_health(path)
+    assert (health.healthy, health.left_out) == (False, {"stages": 3, "weights": 1})
+
+
 @dataclass
 class Document:
     """What a search library returns: its text is anybody's."""
@@ -117,7 +230,7 @@ _OBJECT = Document("Owner ann@vet.at, phone +43 664 1234567")
         [_OBJECT], [(_OBJECT, 0.5)], ["flea", _OBJECT], {_OBJECT.page_content: _OBJECT}, [("flea", _OBJECT)],
         [("flea", _OBJECT.page_content)], [("flea", 0.5, _OBJECT.page_content)], [{"id": _OBJECT}],
         [{"doc": "flea", "score": 1.0}], [object()], [None, "flea"], [True], [0.5], [b"flea"], [["flea"], "tick"],
-        [{"id": "a", "score": "high"}], "flea",
+        [{"id": "a", "score": "high"}], "flea", [{"id": "a", "section": _OBJECT}],
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("fields", [{}, {"intent": "a new label", "redact": False}])

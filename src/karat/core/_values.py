@@ -45,6 +45,16 @@ def count_things(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def name_type(value: object) -> str:
+    """Return the name of a value's type with its article, for a message that must not show the value.
+
+    >>> name_type("wifi"), name_type(7)
+    ('a str', 'an int')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def shorten(value: object) -> str:
     """Return a value as one short line of text, even if it is huge, nested or full of control characters.
 

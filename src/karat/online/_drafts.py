@@ -131,7 +131,7 @@ def finish(draft: Draft) -> Record | LoggedShadow:
 
     A time that cannot be right is replaced by that of the writer's clock, and kept as an attribute.
 
-    >>> draft = QueryDraft("1", 1.5, "wifi", hits=("wifi:chunk:3", ("pool", 0.5)), count=2)
+    >>> draft = QueryDraft("1", 1.7e9, "wifi", hits=("wifi:chunk:3", ("pool", 0.5)), count=2)
     >>> [(hit.document, hit.rank, hit.score) for hit in finish(draft).hits]
     [('wifi', 1, None), ('pool', 2, 0.5)]
     """

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import convert
 
-from karat.core import Hit, document_of, unwrap
+from karat.core import Hit, document_of, name_type, unwrap
 from karat.online._records import LoggedHit
 
 _TEXT, _FLOATS = frozenset((str,)), frozenset((float,))
@@ -131,7 +131,7 @@ def _from_mapping(value: Mapping[str, Any], rank: int) -> LoggedHit:
         to_float(value.get("score")),
         tuple(map(str, value.get("channels") or ())),
         (int(span[0]), int(span[1])) if span is not None else None,
-        to_text(value.get("section")),
+        to_id(section) if (section := value.get("section")) is not None else "",
         "" if name == document else name,
     )
 
@@ -150,7 +150,7 @@ def to_id(value: Any) -> str:
     plain = unwrap(value)
     if isinstance(plain, str | int | UUID) and type(plain) is not bool:
         return str(plain)
-    raise NotHits(f"a {type(value).__name__} is no id of a document")
+    raise NotHits(f"{name_type(value)} is no id of a document")
 
 
 def to_text(value: Any) -> str:
@@ -171,7 +171,7 @@ def _read_number(value: Any) -> float:
     try:
         return float(value)
     except (ValueError, TypeError):
-        raise ValueError(f"a {type(value).__name__} is no number") from None
+        raise ValueError(f"{name_type(value)} is no number") from None
 
 
 def to_rank(value: Any) -> int | None:
@@ -189,7 +189,7 @@ def to_count(value: Any) -> int | None:
     try:
         number = -1 if value is None else int(value)
     except (ValueError, TypeError):
-        raise ValueError(f"a {type(value).__name__} is no whole number") from None
+        raise ValueError(f"{name_type(value)} is no whole number") from None
     if number > _LARGEST:
         raise ValueError(f"{number} is too large")
     return number if number >= 0 else None

@@ -9,13 +9,14 @@ from __future__ import annotations
 import glob
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karat.online._drafts import GIVEN_TIME, decode_draft, finish
+from karat.online._drafts import GIVEN_TIME, QueryDraft, decode_draft, finish
 from karat.online._emitting import Emit
 from karat.online._paths import Paths, find_paths, open_lock
 from karat.online._plain_rows import read_plain
@@ -35,6 +36,7 @@ from karat.online._segment import (
 )
 from karat.online._shadow_records import LoggedShadow
 from karat.online._stored import event_row, query_row, shadow_row
+from karat.online._types import leave_out_numbers
 from karat.store import Row, Store, open_store
 
 if TYPE_CHECKING:
@@ -185,6 +187,8 @@ class _Batch:
     payloads: tuple[list[bytes], list[bytes], list[bytes]] = field(default_factory=lambda: ([], [], []))
     """What the rows of queries, of events, and of shadow runs were read from."""
     damages: list[tuple[bytes, str]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Queries that are stored without a field that cannot be read, by field."""
     corrected: int = 0
 
     def add(self, frame: Frame) -> None:
@@ -206,7 +210,10 @@ class _Batch:
 
     def _read(self, payload: bytes) -> tuple[Row | None, Row | None]:
         """Return the row of a query, or of an event, from a record of any kind; neither if it was a shadow run."""
-        record = finish(decode_draft(payload))
+        draft = decode_draft(payload)
+        if isinstance(draft, QueryDraft):
+            self.left_out.update(leave_out_numbers(draft))
+        record = finish(draft)
         self.corrected += GIVEN_TIME in record.attributes
         if isinstance(record, LoggedShadow):
             self.shadows.append(shadow_row(record))
@@ -273,6 +280,8 @@ class _Reading:
             file = kept.enter_context(self._keep([data for data, _ in damages]))
             for data, reason in damages:
                 self._store.add_damage(self._path.name, file, len(data), reason, time.time())
+            # Not the name of the segment: of that, the counts of the host's header are set, again and again.
+            self._store.add_drops(f"{self._path.name} as read", batch.left_out)
             self._store.set_position(self._path.name, self._position + length)
         self._position += length
         seen = sum(map(len, (batch.queries, batch.events, batch.shadows, batch.damages))) - len(damages)

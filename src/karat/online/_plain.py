@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import msgspec
+
+from karat.core import unwrap
 
 
 class TooLarge(Exception):
@@ -31,9 +34,11 @@ class Room:
 
 
 def to_scalar(value: Any) -> Any:
-    """Return a number of numpy as one of Python, and anything else as text."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) and getattr(value, "shape", None) == () else str(value)
+    """Return a number of numpy as one of Python, a fraction as a float, and anything else as text."""
+    plain = unwrap(value)
+    if plain is not value:
+        return plain
+    return float(value) if isinstance(value, Real) else str(value)
 
 
 def to_plain(value: Any) -> Any:

@@ -88,7 +88,7 @@ def read_plain(payload: bytes) -> tuple[Row | None, Row | None]:
     """Return the row of a query, or of an event, from a record of the journal; neither if it is not plain.
 
     >>> from karat.online._drafts import QueryDraft, encode_draft
-    >>> query, _ = read_plain(encode_draft(QueryDraft("1", 1.5, "wifi?", hits=("pool:chunk:3", ("wifi", 0.5)))))
+    >>> query, _ = read_plain(encode_draft(QueryDraft("1", 1.7e9, "wifi?", hits=("pool:chunk:3", ("wifi", 0.5)))))
     >>> query[8]
     '[["pool",1,null,[],null,"","pool:chunk:3"],["wifi",2,0.5,[],null,"",""]]'
     """

@@ -38,7 +38,9 @@ FIELDS = ("time", "latency", "quality", "count", "flags", "value", "rank", "docu
 """Fields that have to be what they should be: a record with anything else there is dropped."""
 LEFT_OUT = ("hits", "channels", "stages", "weights", "citations")
 """Fields that a record is written without if they cannot be recorded."""
-REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED, OUTCOME, *FIELDS, *LEFT_OUT)
+EVENT = "event"
+"""Feedback without a word for what somebody did."""
+REASONS = ("encode", "too_large", "disk", "closed", "other", REMOVED, OUTCOME, *FIELDS, *LEFT_OUT, EVENT)
 """What the header's counters count, in their order, to which new ones are only ever appended.
 
 These are records that were dropped, by reason or field, segments that somebody removed, and fields that were left out.

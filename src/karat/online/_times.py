@@ -6,18 +6,21 @@ import time
 from datetime import UTC, datetime
 
 DAY = 86_400
+_EARLIEST = 1e8  # in the year 1973; what time.monotonic() returns is less, and so are days and minutes since 1970
 _LATEST = 1e10  # in the year 2286; milliseconds are more
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0  # of the years 1 and 9999
 _ID_DIGITS = 14
 
 
 def is_plausible(seconds: float) -> bool:
-    """Return whether a time is a number of seconds since 1970.
+    """Return whether a time is a number of seconds since 1970, and not one of something else.
 
     >>> is_plausible(1_700_000_000.0), is_plausible(1_700_000_000_000.0), is_plausible(float("nan"))
     (True, False, False)
+    >>> is_plausible(86_400.0 * 30)  # of a clock that began when the machine did
+    False
     """
-    return 0 <= seconds < _LATEST
+    return _EARLIEST <= seconds < _LATEST
 
 
 def find_time(id: str) -> float:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from karat.core import name_type, unwrap
 from karat.online._drafts import EventDraft, QueryDraft
-from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits, to_id, to_text
+from karat.online._hit_rows import to_channels, to_count, to_float, to_floats, to_hits, to_id
 from karat.online._records import TASK_OUTCOME, is_outcome
+from karat.online._segment import EVENT
 
 _LISTS = dict.fromkeys(("stages", "weights"), (to_floats, "mapping of numbers"))
 _RESULTS = {"hits": (to_hits, "list of hits"), "channels": (to_channels, "mapping of lists of ids"), **_LISTS}
@@ -20,7 +22,7 @@ class WrongType(Exception):
     """A field that has something else than what belongs there."""
 
     def __init__(self, field: str, value: Any, what: str) -> None:
-        super().__init__(f"{field!r} is a {type(value).__name__} that is no {what}")
+        super().__init__(f"{field!r} is {name_type(value)} that is no {what}")
         self.field = field
 
 
@@ -35,15 +37,17 @@ def check_event(draft: EventDraft) -> None:
     Traceback (most recent call last):
     karat.online._types.WrongType: 'value' is a str that is no number
     """
+    if type(draft.kind) is not str or not draft.kind:
+        draft.kind = _check(EVENT, _to_word, draft.kind, "word")
     if type(draft.time) is not float:
         draft.time = _check("time", _to_time, draft.time)
     if draft.value is not None:
         if type(draft.value) is not float:
             draft.value = float(draft.value) if type(draft.value) is bool else _check("value", to_float, draft.value)
-        if to_text(draft.kind) == TASK_OUTCOME and not (draft.value is not None and is_outcome(draft.value)):
+        if draft.kind == TASK_OUTCOME and not (draft.value is not None and is_outcome(draft.value)):
             raise NoOutcome("the value of a task_outcome is a number from 0, failed, to 1")
     if draft.rank is not None:
-        _check("rank", to_count, draft.rank)
+        draft.rank = _check("rank", to_count, draft.rank)
     for name in ("document", "query"):
         value = getattr(draft, name)
         if value is not None and type(value) is not str:
@@ -64,12 +68,22 @@ def check_query(draft: QueryDraft, *, plain: bool) -> list[tuple[str, WrongType]
     for name in ("latency", "quality"):
         value = getattr(draft, name)
         if value is not None and type(value) is not float:
-            _check(name, to_float, value)
+            setattr(draft, name, _check(name, to_float, value))
     if draft.count is not None and type(draft.count) is not int:
-        _check("count", to_count, draft.count)
+        draft.count = _check("count", to_count, draft.count)
     if draft.flags is not None:
         _check("flags", dict, draft.flags, "mapping of variants")
     return list(_leave_out(draft, _LISTS if plain else _RESULTS))
+
+
+def leave_out_numbers(draft: QueryDraft) -> list[str]:
+    """Leave out of a query of the journal the mappings of numbers that hold something else; return their names.
+
+    >>> draft = QueryDraft("1", 1.5, "wifi", stages={"dense": {"ms": 3}}, weights={"dense": 0.5})
+    >>> leave_out_numbers(draft), draft.stages, draft.weights
+    (['stages'], None, {'dense': 0.5})
+    """
+    return [name for name, _ in _leave_out(draft, _LISTS)]
 
 
 def _leave_out(draft: QueryDraft, fields: Mapping[str, tuple[Any, str]]) -> Iterator[tuple[str, WrongType]]:
@@ -91,6 +105,14 @@ def _check(name: str, read: Any, value: Any, what: str = "number") -> Any:
         return read(value)
     except Exception:
         raise WrongType(name, value, what) from None
+
+
+def _to_word(value: Any) -> str:
+    """Return the word of an event, which numbers and objects are not: nobody would find the event again."""
+    word = unwrap(value)
+    if not isinstance(word, str) or not word:
+        raise TypeError
+    return str.__str__(word)  # the text of a member of an enum, and not its name
 
 
 def _to_time(value: Any) -> float:

@@ -88,7 +88,7 @@ class Writer:
                 if len(self.blanks) >= _MOST_BLANKS:
                     self.blanks.clear()
                 self.blanks[key] = self.make_record(*key, origin, {})
-        except TypeError:  # a label that has no hash
+        except Exception:  # a label that has no hash, or no text
             return
 
     def write(self, draft: Draft, *, plain: bool = False) -> None:

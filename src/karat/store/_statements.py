@@ -47,6 +47,10 @@ SET_DROPS = (
     "insert into drops (segment, reason, count) values (?, ?, ?) "
     "on conflict (segment, reason) do update set count = excluded.count"
 )
+ADD_DROPS = (
+    "insert into drops (segment, reason, count) values (?, ?, ?) "
+    "on conflict (segment, reason) do update set count = drops.count + excluded.count"
+)
 SELECT_DROPS = "select segment, reason, count from drops"
 SELECT_ACKNOWLEDGED = (
     "select reason, cast(sum(acknowledged) as bigint) from drops group by reason having sum(acknowledged) > 0"

@@ -135,6 +135,10 @@ class Store:
         """Record how many records a segment's writer dropped, by reason."""
         self._database.execute_many(sql.SET_DROPS, [(segment, reason, count) for reason, count in counts.items()])
 
+    def add_drops(self, segment: str, counts: dict[str, int]) -> None:
+        """Add to how many records of a segment were dropped, or stored without a field, by reason or field."""
+        self._database.execute_many(sql.ADD_DROPS, [(segment, reason, count) for reason, count in counts.items()])
+
     def drops(self) -> dict[str, dict[str, int]]:
         """Return how many records were dropped, by segment and reason."""
         counts: dict[str, dict[str, int]] = {}

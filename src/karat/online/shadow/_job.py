@@ -10,7 +10,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from karat.core import Answer, Citation, Hit, Span, document_of
+from karat.core import Answer, Citation, Hit, Span, document_of, name_type
 from karat.online._hit_rows import NotHits, to_hit, to_id, to_text
 from karat.online._records import LoggedHit
 from karat.online._shadow_records import (
@@ -189,7 +189,7 @@ def _name(value: Any) -> str:
     try:
         return to_id(value)
     except NotHits:
-        return f"no id, but a {type(value).__name__}"
+        return f"no id, but {name_type(value)}"
 
 
 def _read_span(span: Any) -> tuple[int, int] | None:
