@@ -54,7 +54,7 @@ PATHS = {
     "golden-query": f"/golden/{ODD}", "judge": "/judge", "agreement": "/judge/agreement", "proposals": "/proposals",
     "proposal": "/proposals/1", "trials": "/trials", "trial": "/trials/rerank",
     "confirm": "/confirm?feature=rerank&act=stop", "experiments": "/experiments", "live": "/live",
-    "session": "", "work": "/jobs", "work-item": f"/jobs/{WORK}",
+    "session": "", "work": "/work", "work-item": f"/work/{WORK}",
 }  # fmt: skip
 """Where each page is in the hostile project: a new page has to be added, or the tests fail."""
 MORE = ("/experiments?sweep=*", f"/runs?q={quote(ATTACKS[0])}", "/runs/second?show=errors")

@@ -145,7 +145,9 @@ def test_nothing_is_shown_without_a_token(guarded: TestClient) -> None:
         assert guarded.get(address, headers={"accept": "application/json"}).status_code == 401
     answer = guarded.get("/runs", headers={"accept": "text/html"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fruns")
-    assert "Sign in" in guarded.get("/sign-in").text
+    signing = guarded.get("/sign-in").text
+    assert "Sign in" in signing
+    assert "<nav" not in signing  # each page would lead back here
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_pair_is_judged_by_a_form_alone(project: Path, client: TestClient) -> 
     assert (following["query"], following["document"]) != (fields["query"], fields["document"])
     progress = client.get("/judge").text
     assert "1 of 80 labels" in progress
-    assert "ana: 1 graded, 4 s each" in progress
+    assert "ana: 1 graded, 4.2 s each" in progress
 
 
 def test_a_form_that_is_sent_twice_counts_once(project: Path, client: TestClient) -> None:
@@ -141,7 +141,12 @@ def test_a_token_says_who_it_is(project: Path) -> None:
     assert client.post("/judge/save", json=label, headers=headers["viewer"]).status_code == 403
     saved = client.post("/judge/save", json=label, headers=headers["annotator"])
     assert saved.json()["who"] == "annotator-1"
-    assert client.get("/judge", headers=headers["viewer"]).status_code == 403
+    looked = client.get("/judge?queue=first", headers=headers["viewer"])
+    assert looked.status_code == 200
+    assert "ask an admin of the project for a token with the role annotator" in looked.text
+    assert "queue=first" not in looked.text  # no link leads to what would be refused
+    assert client.get("/judge.json?queue=first", headers=headers["viewer"]).json()["task"] is None
+    assert "ask an admin" not in client.get("/judge", headers=headers["annotator"]).text
     assert "Who are you?" not in client.get("/judge", headers=headers["annotator"]).text
     wording = {"query": "q1", "paraphrase": "hours of 1?"}
     proposed = client.post("/propose/wording", json=wording, headers=headers["annotator"]).json()
@@ -297,12 +302,17 @@ def test_a_query_has_its_judgments_and_proposals_are_made_there(project: Path, c
     assert send(client, "/propose/grade", query="q1", document="no", grade="3", quote="x").status_code == 400
     assert (project / "set" / "judgments.jsonl").read_bytes() == before
     html = client.get("/proposals/0001").text
-    assert "d3@" in html
+    assert '<q class="was" dir="auto">It closes late.</q>' in html
+    assert "d3@" not in html  # bytes tell nobody what was selected
+    assert '<a class="button" href="#decide">Accept or refuse</a>' in html.partition("What it changes")[0]
     assert 'name="who"' in html
     assert send(client, "/proposals/0001/decide", answer="accept", reason="", who="ada").status_code == 400
     assert send(client, "/proposals/0001/decide", answer="accept", reason="read", who="ada").status_code == 303
     assert send(client, "/proposals/0002/decide", answer="refuse", reason="no", who="ada").status_code == 303
     assert (project / "set" / "judgments.jsonl").read_bytes().startswith(before)
+    Indexer(project).update()
+    assert '<q class="was" dir="auto">It closes late.</q>' in client.get("/golden/q1").text
+    assert "#decide" not in client.get("/proposals/0001").text
     assert "Refused by <strong>ada</strong>" in client.get("/proposals/0002").text
     assert "<del" in client.get("/proposals/0002").text
     assert client.get("/proposals/9").status_code == 404

@@ -29,7 +29,7 @@ ADDRESSES = {
     "comparison": "/compare", "rankings": "/compare/q02", "query": "/queries/q02",
     "trials": "/trials", "trial": "/trials/rerank", "confirm": "/confirm",
     "experiments": "/experiments", "live": "/live", "session": "/sessions",
-    "work": "/jobs", "work-item": f"/jobs/{WORK}",
+    "work": "/work", "work-item": f"/work/{WORK}",
 }  # fmt: skip
 ASKED = {
     "comparison": "?a=old&b=new", "rankings": "?a=old&b=new", "confirm": "?feature=rerank&act=stop",
@@ -50,6 +50,9 @@ def test_a_page_is_a_document_and_its_html(client: TestClient, name: str) -> Non
     html = client.get("/" if name == "overview" else ADDRESSES[name] + options)
     assert (html.status_code, html.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<script>" not in html.text
+    marked = re.findall(r'<a href="([^"]+)" data-key="." aria-current="(page|true)">', html.text)
+    bar = next(other for other in PAGES if other.name == (page.part_of or name))
+    assert marked == [(bar.address, "true" if page.part_of else "page")]
     rows = client.get(ADDRESSES[name] + ".csv" + options)
     assert rows.status_code == (200 if page.table else 404)
     assert len(rows.text.splitlines()) > (name != "agreement")  # of which nobody is asked here

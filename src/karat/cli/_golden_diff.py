@@ -9,6 +9,8 @@ import click
 from karat.cli._table import emit, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from karat.schema import GoldenChange, GoldenDiff, GradedPair, RegradedPair
 
 _SHOWN = 10
@@ -40,15 +42,22 @@ def command(before: str, after: str, format: str | None, as_json: bool) -> None:
     emit(to_json(document) if as_json else diff_text(document))
 
 
-def diff_text(document: GoldenDiff) -> str:
-    """Return the changes in words, the first few of each kind."""
-    pairs = document.pairs
+def diff_text(document: GoldenDiff, targets: Mapping[tuple[str, str], str] | None = None) -> str:
+    """Return the changes in words, the first few of each kind.
+
+    ``targets`` has what is shown in place of some targets, by query and target.
+    """
+    pairs, targets = document.pairs, targets or {}
+
+    def name(pair: GradedPair | RegradedPair) -> str:
+        return f"{printable(pair.query)} {printable(targets.get((pair.query, pair.target), pair.target))}"
+
     lists = [
         *_changes("documents", document.documents),
         *_changes("queries", document.queries),
-        ("pairs added", [f"{_pair(pair)} grade {pair.grade}" for pair in pairs.added]),
-        ("pairs removed", [f"{_pair(pair)} grade {pair.grade}" for pair in pairs.removed]),
-        ("pairs regraded", [f"{_pair(pair)} {pair.before} -> {pair.after}" for pair in pairs.regraded]),
+        ("pairs added", [f"{name(pair)} grade {pair.grade}" for pair in pairs.added]),
+        ("pairs removed", [f"{name(pair)} grade {pair.grade}" for pair in pairs.removed]),
+        ("pairs regraded", [f"{name(pair)} {pair.before} -> {pair.after}" for pair in pairs.regraded]),
         ("settings changed", list(document.settings)),
     ]
     parts = [_list(title, lines) for title, lines in lists if lines]
@@ -68,7 +77,3 @@ def _changes(name: str, change: GoldenChange) -> list[tuple[str, list[str]]]:
 def _list(title: str, lines: list[str]) -> str:
     more = [f"and {len(lines) - _SHOWN:,} more (--json shows all)"] if len(lines) > _SHOWN else []
     return "\n  ".join([f"{title}: {len(lines):,}", *lines[:_SHOWN], *more])
-
-
-def _pair(pair: GradedPair | RegradedPair) -> str:
-    return f"{printable(pair.query)} {printable(pair.target)}"

@@ -12,7 +12,9 @@ from karat.cli._table import emit, escaped
 from karat.core import count_things
 
 if TYPE_CHECKING:
-    from karat.schema.labelling import LabelProposal
+    from karat.schema.labelling import LabelProposal, ProposedPair
+
+_LONGEST = 60
 
 
 @click.command("show", short_help="Show a proposal as a diff of the golden set.")
@@ -37,10 +39,21 @@ def proposal_text(document: LabelProposal) -> str:
     lines = [f"proposal {document.proposal} by {escaped(document.by)}, {document.state}{reason}"]
     lines += [f"left out: {count_things(count, 'pair')}, since {why}" for why, count in document.left_out.items()]
     if document.diff is not None:
-        lines.append(diff_text(document.diff))
+        spans = {(pair.query, pair.target): _quote(pair) for pair in document.pairs if _is_span(pair)}
+        lines.append(diff_text(document.diff, spans))
     if document.problem:
         lines.append(f"it does not fit the current golden set: {escaped(document.problem)}")
     if document.decision is not None:
         done = "accepted" if document.decision.accepted else "refused"
         lines.append(f"{done} by {escaped(document.decision.by)}: {escaped(document.decision.reason)}")
     return "\n".join(lines)
+
+
+def _is_span(pair: ProposedPair) -> bool:
+    return pair.target.startswith(f"{pair.document}@") and bool(pair.excerpt)
+
+
+def _quote(pair: ProposedPair) -> str:
+    """Return a document with the words of a span of it: bytes tell nobody what was selected."""
+    words = " ".join(pair.excerpt.split())
+    return f'{pair.document} "{words if len(words) <= _LONGEST else f"{words[:_LONGEST].rstrip()} ..."}"'

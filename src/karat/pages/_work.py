@@ -22,7 +22,7 @@ from karat.pages._tables import Table
 from karat.schema.pages import JudgedRun, WorkItemPage, WorkLine, WorkPage
 from karat.work import find_work, list_work, read_output, start_work, stop_work
 
-WORK = "/jobs/{work}"
+WORK = "/work/{work}"
 _RUNS, _SWEEPS = 50, 50
 _NOT_SWEEPS = ("karat.toml", "golden.toml", "pyproject.toml")
 

@@ -203,7 +203,8 @@ class Application:
             raise Refused(401, "this needs a token" if not visitor.has_token else "the token is not good")
         if not visitor.user.may(role):
             self._gate.audit.note("refused", user=visitor.user.name, peer=visitor.peer, path=request.url.path)
-            raise Refused(403, f"this needs the role {role}, and {visitor.user.name} is {visitor.user.role}")
+            own = f"the token of {visitor.user.name} has the role {visitor.user.role}"
+            raise Refused(403, f"this needs the role {role}, and {own}; an admin of the project can give another token")
         return visitor
 
     def _require_own_form(self, request: Request, visitor: Visitor, fields: dict[str, Any]) -> None:
@@ -232,7 +233,7 @@ class Application:
         """Return what every template may use besides the document."""
         path = request.url.path
         return {
-            "menu": [page for page in self._pages.values() if page.label],
+            "menu": [page for page in self._pages.values() if page.label and visitor.user is not None],
             "to": lambda name, **parameters: self._pages[name].link(**parameters),
             "has": self._pages.keys(),
             "user": visitor.user,

@@ -49,6 +49,8 @@ from karat.server._tokens import Tokens
 
 def _judge(visit: Visit, request: JudgeRequest) -> JudgePage:
     who = visit.user.name if visit.user.token else request.who.strip()
+    if not visit.user.may("annotator"):
+        who = ""  # sees the queues, and is asked about no pair
     return show_judge(find_desk(visit.folder), who, request, is_local=not visit.user.token)
 
 
@@ -104,10 +106,9 @@ LABEL_PAGES: tuple[Page, ...] = (
         show=_judge,
         document="page-judge",
         template="judge.html",
-        about="The next pair of query and document that a person is asked about.",
+        about="The queues of pairs to label, and the next pair that a person who may label is asked about.",
         label="Judge",
         key="l",
-        role="annotator",
     ),
     Page(
         name="agreement",
@@ -117,6 +118,7 @@ LABEL_PAGES: tuple[Page, ...] = (
         document="page-agreement",
         template="agreement.html",
         about="How far people agree, and what they disagree on.",
+        part_of="judge",
         table=table_agreement,
     ),
     Page(
@@ -127,6 +129,7 @@ LABEL_PAGES: tuple[Page, ...] = (
         document="page-golden-query",
         template="golden-query.html",
         about="One query of the golden set with its judgments.",
+        part_of="golden",
         table=table_golden_query,
     ),
     Page(
@@ -137,6 +140,7 @@ LABEL_PAGES: tuple[Page, ...] = (
         document="page-proposals",
         template="proposals.html",
         about="What is proposed to change in the golden set, and what became of it.",
+        part_of="golden",
         table=table_proposals,
     ),
     Page(
@@ -147,6 +151,7 @@ LABEL_PAGES: tuple[Page, ...] = (
         document="label-proposal",
         template="proposal.html",
         about="One proposal as a diff of the golden set.",
+        part_of="golden",
     ),
 )
 LABEL_ACTIONS: tuple[Action, ...] = (

@@ -48,6 +48,7 @@ LIVE_PAGES: tuple[Page, ...] = (
         document="page-session",
         template="session.html",
         about="One session as a timeline: what was asked, what came back, and what somebody did with it.",
+        part_of="live",
         table=table_session,
         charts={"timeline": draw_timeline},
     ),

@@ -53,6 +53,8 @@ class Page:
     """Its name in the bar of all pages; empty for a page that others lead to."""
     key: str = ""
     """The letter that leads to it, after g."""
+    part_of: str = ""
+    """The page of the bar to which it belongs, which is marked there."""
     role: Role = "viewer"
     otherwise: str = ""
     """Where a browser is led that leaves out what has to be asked for."""

@@ -78,6 +78,7 @@ PAGES: tuple[Page, ...] = (
         document="page-run",
         template="run.html",
         about="One run: the report on it, and its queries, the worst first.",
+        part_of="runs",
         table=table_run,
     ),
     Page(
@@ -88,6 +89,7 @@ PAGES: tuple[Page, ...] = (
         document="page-comparison",
         template="comparison.html",
         about="Two runs: which is better, how sure that is, and what moved.",
+        part_of="runs",
         table=table_comparison,
         charts={"differences": draw_differences, "pairs": draw_pairs},
         otherwise="/runs",
@@ -101,6 +103,7 @@ PAGES: tuple[Page, ...] = (
         document="page-rankings",
         template="rankings.html",
         about="One query in two runs: both rankings side by side.",
+        part_of="runs",
         table=table_rankings,
     ),
     Page(
@@ -111,6 +114,7 @@ PAGES: tuple[Page, ...] = (
         document="page-query",
         template="query.html",
         about="One query through all runs, with its judgments, and what people who ask it do.",
+        part_of="runs",
         table=table_query,
         charts={"ranks": draw_ranks},
         wants=lambda _: name_traffic(""),

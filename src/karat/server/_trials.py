@@ -94,6 +94,7 @@ TRIAL_PAGES: tuple[Page, ...] = (
         document="page-trial",
         template="trial.html",
         about="One trial: its evidence, what is missing for a decision, its flag, and who changed what.",
+        part_of="trials",
         table=table_trial,
         charts={"evidence": draw_trial},
     ),
@@ -105,6 +106,7 @@ TRIAL_PAGES: tuple[Page, ...] = (
         document="page-confirm",
         template="confirm.html",
         about="What a decision on a trial or a flag would do, before it is taken.",
+        part_of="trials",
         role="admin",
     ),
 )

@@ -45,7 +45,7 @@ def _stop(visit: Visit, sent: StopSent) -> Done:
 WORK_PAGES: tuple[Page, ...] = (
     Page(
         name="work",
-        address="/jobs",
+        address="/work",
         request=WorkRequest,
         show=of_index(show_work),
         document="page-work",
@@ -57,19 +57,20 @@ WORK_PAGES: tuple[Page, ...] = (
     ),
     Page(
         name="work-item",
-        address="/jobs/{work}",
+        address="/work/{work}",
         request=WorkItemRequest,
         show=of_index(show_work_item),
         document="page-work-item",
         template="work-item.html",
         about="One piece of work with what it printed.",
+        part_of="work",
         role="admin",
     ),
 )
 WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="evaluate",
-        address="/jobs/evaluate",
+        address="/work/evaluate",
         request=EvaluateSent,
         act=_by_admin(start_evaluation),
         document="work",
@@ -78,7 +79,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="judge run",
-        address="/jobs/judge",
+        address="/work/judge",
         request=JudgeRunSent,
         act=_by_admin(start_judging),
         document="work",
@@ -87,7 +88,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="sweep",
-        address="/jobs/sweep",
+        address="/work/sweep",
         request=SweepSent,
         act=_by_admin(start_sweep),
         document="work",
@@ -96,7 +97,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="make queue",
-        address="/jobs/queue",
+        address="/work/queue",
         request=QueueSent,
         act=_by_admin(start_queue),
         document="work",
@@ -105,7 +106,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="stop work",
-        address="/jobs/stop",
+        address="/work/stop",
         request=StopSent,
         act=_stop,
         document="work",
