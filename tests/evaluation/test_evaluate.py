@@ -149,6 +149,31 @@ def test_ids_that_never_meet_are_refused():
         score_run(SET, make_run(SET, lambda query, k: ["doc-a"]), ["P@1"])
 
 
+@each(
+    ("form", "advice"),
+    [
+        ("{}#s03", """with ids = "path" in [eval], 'a#s03' is 'a'"""),
+        ("chunk-{}:3", """with ids = "prefix" in [eval], 'chunk-a:3' is 'a'"""),
+        ("kb/{}.md", "which all begin with 'kb/' and end with '.md'; correct the ids"),
+        ("kb/{}", "which all begin with 'kb/'; correct the ids"),
+        ("{}.md", "which all end with '.md'; correct the ids"),
+        ("nothing alike", "the system returned 'nothing alike'; correct the ids"),
+    ],
+)
+def test_ids_that_differ_are_explained(form: str, advice: str):
+    """The scheme that would read them, or what all of them have around an id of the gold."""
+    with pytest.raises(InputError) as caught:
+        score_run(SET, make_run(SET, lambda query, k: [form.format(query[0])]), ["P@1"])
+    assert advice in str(caught.value)
+
+
+def test_a_scheme_is_not_advised_where_the_system_names_its_documents():
+    """Then the ids of its chunks are not read."""
+    hits = [{"id": "a#s03", "document": "manual"}]
+    with pytest.raises(InputError, match="the system returned 'manual'; correct the ids"):
+        score_run(SET, make_run(SET, lambda query, k: hits), ["P@1"])
+
+
 def test_documents_are_ingested_and_readiness_is_asked_for():
     """No fixed sleep: the system says when it is ready."""
 

@@ -18,7 +18,7 @@ def row(values, **where):
 
 def test_a_missing_field_says_where_and_what_was_meant():
     """The message has file, line and field, and the key that was probably meant."""
-    with pytest.raises(InputError, match=r"^file.jsonl, line 7: 'text' is missing, did you mean 'txet'\?$"):
+    with pytest.raises(InputError, match=r"^file.jsonl, line 7: 'text' is missing; did you mean it by 'txet'\?$"):
         row({"txet": "x"}, line=7).text("text")
 
 

@@ -140,6 +140,11 @@ def test_what_the_index_lacks_is_told_with_the_likely_cause() -> None:
         ("d1:chunk:0", "d1", "the gold names parts of documents, or endings of files"),
         ("guide/wifi.md", "guide/wifi", "the gold names parts of documents, or endings of files"),
         ("DOC_1", "doc-1", "they differ in case or punctuation only"),
+        (
+            "orders/retruns",
+            "orders/returns",
+            "gold has 'orders/retruns', the index 'orders/returns'; one of them may be misspelt",
+        ),
         ("x", "abc", "gold has 'x', the index for example 'abc'"),
     ],
 )

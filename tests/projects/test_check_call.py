@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from each import each
+from in_process import run_karat
 from karat import golden
 from karat.core import Document, GateFailed, InputError, KaratError
-from karat.projects import check
+from karat.projects import check, choose_settings, open_project
 from karat.runs import read_any_run
 
 WORDS = ("pool", "wifi", "dogs")
@@ -164,3 +166,32 @@ def test_the_seed_draws_the_sample(project: Path) -> None:
     assert [run.provenance.settings["seed"] for run in drawn.values()] == list(range(6))
     assert check(project, find, sample=1, seed=5).evaluation.traces[0].query == drawn[5].traces[0].query
     assert check(project, find, seed=5).evaluation.provenance.settings["seed"] == 0
+
+
+@each(
+    ("rules", "problem"),
+    [
+        (
+            'must_pass = ["q01"]\n',
+            "must_pass names query 'q01', which the golden set does not have, did you mean 'q001'",
+        ),
+        (
+            '[[gate.rules]]\nmetric = "RR@10"\nmin = 0.5\nwhere = { category = "rooms" }\n',
+            "no query has category = 'rooms'",
+        ),
+    ],
+)
+def test_what_a_policy_names_in_vain_is_found_before_anything_is_asked(project: Path, rules: str, problem: str) -> None:
+    """An evaluation may take an hour and cost money."""
+
+    def never(query: str, k: int) -> list[str]:
+        raise AssertionError("was asked")
+
+    (project / "karat.toml").write_text(CONFIG + rules)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        check(project, never)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        choose_settings(open_project(project))
+    process = run_karat("check", project, "--no-report")
+    assert (process.returncode, problem in process.stderr.decode()) == (2, True)
+    assert not (project / "runs").exists()

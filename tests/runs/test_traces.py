@@ -560,7 +560,12 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         ),
         (b'{"qid": "q1", "topk": [{"id": "a", "type": 3}]}\n', 1, "topk[0]: 'type' is 3, not text", ""),
         (b'{"qid": "q1", "topk": {"id": "a"}}\n', 1, "'topk' is {'id': 'a'}, not a list", ""),
-        (b'{"qid": "q1", "topk": []}\n{"qid": "q2", "topK": []}\n', 2, "'topk' is missing, did you mean 'topK'?", ""),
+        (
+            b'{"qid": "q1", "topk": []}\n{"qid": "q2", "topK": []}\n',
+            2,
+            "'topk' is missing; did you mean it by 'topK'?",
+            "",
+        ),
         (b'{"query": "?", "topk": []}\n', 1, "'qid' is missing", ""),
         (b'{"qid": null, "topk": []}\n', 1, "'qid' is missing", ""),
         (b'{"qid": "q1", "topk": [], "query": 3}\n', 1, "'query' is 3, not text", ""),

@@ -54,9 +54,8 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     from karat.golden.lint import check_configured
     from karat.projects import (
         decide_asked,
-        find_baseline,
         open_project,
-        project_policy,
+        read_gate,
         report_document,
         require_writable,
     )
@@ -69,8 +68,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         context.exit(2)
     refuse_input(options["reports"] or project.config.folder / "reports", "--reports", folder=True)
     # A mistake is reported before anything is asked; and what the system does to files does not change the decision.
-    policy = project_policy(project, options["policy"])
-    baseline = find_baseline(project, options["baseline"])
+    policy, baseline = read_gate(project, policy=options["policy"], baseline=options["baseline"])
     reports = None if options["no_report"] else Path(options["reports"] or project.config.folder / "reports").absolute()
     if reports is not None:
         require_writable(reports)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karat.core._doors import open_lazily
-from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
+from karat.core._errors import (
+    GateFailed,
+    InputError,
+    KaratError,
+    MeasureError,
+    SystemFailed,
+    UsageError,
+    did_you_mean,
+    find_similar,
+)
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
@@ -103,6 +112,7 @@ __all__ = [
     "document_of",
     "draw_bars",
     "draw_interval",
+    "find_similar",
     "find_table_rows",
     "format_ms",
     "is_blank",

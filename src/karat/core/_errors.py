@@ -83,10 +83,19 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["ndcg"])
     ''
     """
+    similar = find_similar(word, names)
+    return f", did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def find_similar(word: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are most like a word, the most similar first, and at most three; none may be similar.
+
+    >>> find_similar("ncdg", ["ndcg", "err"])
+    ['ndcg']
+    """
     if len(word) > _LONGEST:
-        return ""
+        return []
     by_folded = {name.lower(): name for name in names if len(name) <= _LONGEST}
     import difflib  # takes milliseconds, and hardly any command needs it
 
-    matches = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(repr(by_folded[name]) for name in matches)}?" if matches else ""
+    return [by_folded[name] for name in difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)]

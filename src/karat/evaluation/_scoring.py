@@ -37,6 +37,7 @@ from karat.evaluation._ranked import RankedLists
 from karat.evaluation._returned import keep_order, list_invented, read_returned
 from karat.evaluation._revision import Revision, describe_asked, revise_run
 from karat.evaluation._segments import QuerySegments
+from karat.evaluation._unknown_ids import describe_mismatch
 from karat.evaluation._worst import count_unmeasured, fill_worst
 from karat.measures import name_judge, pass_at_k, score_hits
 from karat.text import resolver
@@ -44,8 +45,6 @@ from karat.text import resolver
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
 UNANSWERABLE = ("TrueEmpty", "FalseHits@10")
 """The measures of unanswerable queries that are computed by default."""
-_AFFIXED = 100
-"""How many returned ids are held against those of the gold if none of them matches."""
 _EMPTY = "TrueEmpty"
 COUNTS = ("NumRet", "NumRelRet", "RR", "P@1")
 """What is kept of every query besides the measures that were asked for."""
@@ -366,34 +365,12 @@ def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores:
     """Refuse a run without any document of the golden set: it uses other ids."""
     if scores.judged_retrieved or not golden.judgment_count:
         return
-    returned = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
+    hits = [hit for trace in traces for hit in trace.hits]
     # A run that returned only unjudged documents of the set is accepted: a score of 0 is true.
-    if returned and golden.document_by_id.keys().isdisjoint(returned):
+    if hits and golden.document_by_id.keys().isdisjoint(hit.document for hit in hits):
         judged = dict.fromkeys(judgment.target.document for judgment in golden.judgments)
-        ids = f"the gold has {_name_few(judged)}; the system returned {_name_few(returned)}"
-        affix = _describe_affix(returned, {*judged, *golden.document_by_id})
         raise UnknownDocuments(
             "no document that the system returned is judged",
             source=golden.name,
-            hint=f"{ids}{affix}; correct the ids, or say with [eval] ids how they name documents",
+            hint=describe_mismatch(hits, judged, {*judged, *golden.document_by_id}),
         )
-
-
-def _describe_affix(returned: Iterable[str], known: Set[str]) -> str:
-    """Return what all returned ids have before or after those of the gold, such as a folder; "" if there is nothing."""
-    ids = list(returned)
-    lengths = sorted({len(id_) for id_ in known}, reverse=True)  # the longest first, and the affix as short as it gets
-    for id_ in ids[:_AFFIXED]:
-        for length in lengths:
-            size = len(id_) - length
-            if size < 1 or not length:
-                continue
-            if id_[size:] in known and all(other.startswith(id_[:size]) for other in ids):
-                return f", which all begin with {shorten(id_[:size])}"
-            if id_[:-size] in known and all(other.endswith(id_[-size:]) for other in ids):
-                return f", which all end with {shorten(id_[-size:])}"
-    return ""
-
-
-def _name_few(ids: Iterable[str]) -> str:
-    return ", ".join(map(shorten, list(ids)[:3]))

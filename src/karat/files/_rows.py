@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import InputError, Span, check_id, did_you_mean, shorten
+from karat.core import InputError, Span, check_id, did_you_mean, find_similar, shorten
 from karat.files._files import read_bytes
 from karat.files._text import decode, find_separator, parse_csv, parse_json
 
@@ -223,8 +223,9 @@ class Row:
                 return value
         if default is _REQUIRED:
             others = "".join(f" (or {shorten(name)})" for name in names[1:2])
-            near = did_you_mean(names[0], self._values.keys() - self._asked)
-            raise self.error(f"{shorten(names[0])}{others} is missing{near}")
+            similar = find_similar(names[0], self._values.keys() - self._asked)
+            meant = f"; did you mean it by {' or '.join(map(repr, similar))}?" if similar else ""
+            raise self.error(f"{shorten(names[0])}{others} is missing{meant}")
         return default
 
     def _typed(self, names: tuple[str, ...], kinds: Any, description: str, default: Any) -> Any:

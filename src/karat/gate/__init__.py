@@ -13,6 +13,7 @@ from karat.gate._decision import Decision, decide
 from karat.gate._growth import describe_growth, list_queries
 from karat.gate._limits import is_unasked
 from karat.gate._movers import describe_moves, find_movers
+from karat.gate._named import require_named
 from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
@@ -67,6 +68,7 @@ __all__ = [
     "pair_scores",
     "read_baseline",
     "read_policy",
+    "require_named",
     "scale_of",
     "summarise_blocks",
     "write_baseline",

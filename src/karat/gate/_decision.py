@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from karat.core import InputError, shorten, show_table
+from karat.core import InputError, did_you_mean, shorten, show_table
 from karat.evaluation import Evaluation, find_other_judges, require_comparable, withhold_scores
 from karat.gate._check import Check
 from karat.gate._comparison import align_changes
@@ -257,8 +257,9 @@ def _is_untested(verdict: Verdict) -> bool:
 def _check_query(candidate: Evaluation, must: Must) -> Check:
     """Return the check of a query that must pass. A query that the run did not ask is a mistake in the policy."""
     if must.query not in candidate.query_set:
+        near = did_you_mean(must.query, candidate.query_set)
         raise InputError(
-            f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
+            f"must_pass names query {shorten(must.query)}, which was not asked{near}", source="[gate]",
             hint="correct the id, or evaluate all queries",
         )  # fmt: skip
     hits = 0.0 if must.query in candidate.unanswerable else None  # how many hits it may have

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         open_sound_project,
         parse_path,
         parse_policy,
+        read_gate,
     )
     from karat.projects._comparing import compare_runs
     from karat.projects._deciding import decide_run
@@ -90,6 +91,7 @@ __all__ = [
     "plan_power",
     "project_policy",
     "read_evaluations",
+    "read_gate",
     "refuse_golden",
     "report_document",
     "require_complete",
@@ -118,6 +120,7 @@ _HOME = {
             "open_sound_project",
             "parse_path",
             "parse_policy",
+            "read_gate",
         ),
         "_check",
     ),

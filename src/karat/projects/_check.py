@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, Run, UsageError, count_things, did_you_mean, shorten
 from karat.files import refuse_input
-from karat.gate import Baseline, Policy
+from karat.gate import Baseline, Policy, require_named
 from karat.golden.lint import check_configured
 from karat.projects._attempts import record_attempt
 from karat.projects._failure import describe_failure
@@ -102,7 +102,7 @@ def check_project(
     ``listener`` is called with each call of a model by which the built-in pipeline answers.
     """
     chosen = _choose_settings(project, seed, settings)
-    rules, recorded = project_policy(project, policy), _find_baseline(project, baseline)
+    rules, recorded = read_gate(project, policy=policy, baseline=baseline)
     path = None if output is None else parse_path("output", output).absolute()
     subject = project.system() if system is None else system
     run = make_run(
@@ -205,13 +205,17 @@ def choose_settings(
 ) -> Settings:
     """Return the settings of a call, after checking all of its arguments, before anything is asked."""
     chosen = _choose_settings(project, seed, settings)
-    project_policy(project, policy)
-    _find_baseline(project, baseline)
+    read_gate(project, policy=policy, baseline=baseline)
     return chosen
 
 
-def _find_baseline(project: Project, baseline: str | Path | None) -> Baseline | None:
-    return find_baseline(project, None if baseline is None else parse_path("baseline", baseline))
+def read_gate(
+    project: Project, *, policy: str | None = None, baseline: str | Path | None = None
+) -> tuple[Policy, Baseline | None]:
+    """Return the policy and the baseline for a run that is not asked yet: a mistake in them costs no question."""
+    rules = project_policy(project, policy)
+    require_named(rules, project.golden)
+    return rules, find_baseline(project, None if baseline is None else parse_path("baseline", baseline))
 
 
 def _choose_settings(project: Project, seed: int, settings: Mapping[str, Any]) -> Settings:

@@ -89,7 +89,7 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
 @each(
     ("value", "message"),
     [
-        ({"query": []}, ": 'queries' is missing, did you mean 'query'?"),
+        ({"query": []}, ": 'queries' is missing; did you mean it by 'query'?"),
         ({"queries": {}}, ": 'queries' is {}, not a list"),
         ({"queries": ["q"]}, "queries[0]: 'q' is not an object"),
         ({"queries": [{"query": "?", "relevant_doc_ids": []}]}, "queries[0]: 'id' is missing"),

@@ -211,7 +211,7 @@ def test_a_declared_scale(tmp_path: Path) -> None:
         ({"queries": [{"query_id": "q"}]}, "queries[0]: 'expected_results' is missing"),
         (
             {"queries": [{"query_id": "q", "expected_result": {}}]},
-            "'expected_results' is missing, did you mean 'expected_result'?",
+            "'expected_results' is missing; did you mean it by 'expected_result'?",
         ),
         ({"queries": [{"query_id": "q", "expected_results": {}}]}, "expected_results: 'relevance_labels' is missing"),
         ({"queries": [{"query_id": "q", "expected_results": []}]}, "'expected_results' is [], not an object"),

@@ -94,7 +94,7 @@ def test_the_scale_is_that_of_the_best_grade(tmp_path: Path, docs: str, top: int
         (row('{"a": null}'), "line 1: relevant_docs: 'a' has grade None"),
         (row('{"a": 1, "a": 2}'), "line 1: key 'a' appears twice in one object"),
         (row('["a"]'), "line 1: 'relevant_docs' is ['a'], not an object"),
-        ('{"query_id": "q", "query": "?", "relevant_doc": {}}', "'relevant_docs' is missing, did you mean"),
+        ('{"query_id": "q", "query": "?", "relevant_doc": {}}', "'relevant_docs' is missing; did you mean it by"),
         ('{"query": "?", "relevant_docs": {}}', "line 1: 'query_id' is missing"),
         ('{"query_id": "q", "relevant_docs": {}}', "line 1: 'query' is missing"),
         ('{"query_id": "q", "query": "?", "relevant_docs": {}, "reference_answer": 1}', "'reference_answer' is 1, not"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from karat.core import GoldenSet, Query, shorten
+from karat.core import GoldenSet, Query, find_similar, shorten
 from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _SEPARATORS = ":#/|@._- "
 _TRIED = 5  # ids for which a likely cause is searched
+_COMPARED = 10_000  # ids that are held against a misspelt one, letter by letter
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
@@ -186,7 +187,10 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
         return min(alike), "they differ in case or punctuation only"
     last = name.rpartition("/")[2]
     moved = [other for other in known if "/" in name + other and other.rpartition("/")[2] == last]
-    return (moved[0], "it may have been moved: write its new id into the gold") if len(moved) == 1 else None
+    if len(moved) == 1:
+        return moved[0], "it may have been moved: write its new id into the gold"
+    similar = find_similar(name, known) if len(known) <= _COMPARED else []
+    return (similar[0], "one of them may be misspelt") if similar else None
 
 
 def _folded(name: str) -> str:

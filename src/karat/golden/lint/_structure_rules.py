@@ -19,7 +19,7 @@ def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (the read
     """A file cannot be read: each mistake with its file, line and field.
 
     Why: nothing else can be checked before the set can be read.
-    Example: `queries.jsonl, line 3: 'text' is missing, did you mean 'txet'?`
+    Example: `queries.jsonl, line 3: 'text' is missing; did you mean it by 'txet'?`
     Fix: correct the line; all mistakes of a file are reported at once.
     """
     yield from ()
