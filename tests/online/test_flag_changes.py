@@ -48,6 +48,15 @@ def test_every_change_is_in_the_history(tmp_path: Path) -> None:
     assert second.after.percent == 5
 
 
+def test_half_of_a_pair_is_refused(path: Path) -> None:
+    """As the shell gives a byte that is no UTF-8, as a key or in a reason; nothing is changed."""
+    with pytest.raises(InputError, match="half of a surrogate pair"):
+        change_flag(path, "\udcff", {"percent": 5}, author="ada", reason="try it")
+    with pytest.raises(InputError, match="half of a surrogate pair"):
+        change_flag(path, "f", {"percent": 5}, author="ada", reason="try \udcff")
+    assert read_flags(path) == {}
+
+
 def test_of_many_writers_at_once_one_makes_the_transition(tmp_path: Path) -> None:
     """Eight who looked at the same version change it at the same time, ten times: one succeeds, seven are told."""
     path = tmp_path / "karat.db"

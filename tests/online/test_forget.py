@@ -265,3 +265,27 @@ def add_what_stays(path: Path) -> None:
             "insert into judgments (query, document, grade, source, time) values ('q', 'a', 1, 'manual', 0)"
         )
     start_trial(path, TrialPlan(feature="f"), now=0.0)
+
+
+def test_half_of_a_pair_can_be_forgotten(tmp_path: Path) -> None:
+    """As the shell gives a byte that is no UTF-8: what the host gave is found, whether ids are hashed or kept."""
+    for keep_ids in (False, True):
+        path = tmp_path / f"{keep_ids}.db"
+        with online.open(path, keep_ids=keep_ids) as log:
+            log.record("q", ["a"], session="\udcff", user="u")
+        ingest(path)
+        assert (
+            run_karat("online", "forget", path, "--session", b"\xff".decode(errors="surrogateescape")).returncode == 0
+        )
+        with read_log(path) as reader:
+            assert list(reader.queries()) == []
+
+
+def test_a_journal_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """Such as in a folder without rights: one message, and no traceback."""
+    path = tmp_path / "karat.db"
+    open_store(path, write=True).close()
+    (tmp_path / "karat.db.journal").write_text("a file")
+    done = run_karat("online", "forget", path, "--session", "s")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"karat.db.journal: cannot be made: File exists" in done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -75,6 +77,22 @@ def test_the_credit_of_a_session() -> None:
     assert compare_session([], "new", "old") == 0
     with pytest.raises(UsageError, match="'newer' has no part"):
         compare_session([(shown, [])], "newer", "old")
+
+
+def test_a_session_is_any_id() -> None:
+    """As in the log and for a flag: a number is its text, and no session is the empty one."""
+    rankings = {"new": ["w", "x"], "old": ["y", "z"]}
+    for own, text in ((7, "7"), (None, ""), (UUID(int=7), str(UUID(int=7)))):
+        assert interleave(rankings, session=own, query="q") == interleave(rankings, session=text, query="q")  # type: ignore[arg-type]
+    numbers = {"new": [1, 2], "old": [1, 3]}
+    assert interleave(numbers, session="s", query="q").documents[0] == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ranking", ["wifi", [("w", 0.5)], [object()], [{"id": "w"}], [None], None, 7])
+def test_a_ranking_that_has_no_ids(ranking: Any) -> None:
+    """Pairs with scores would never be the other system's documents, and a text is not its letters."""
+    with pytest.raises(UsageError, match="a ranking is a list of ids of documents"):
+        interleave({"new": ranking, "old": ["w"]}, session="s", query="q")
 
 
 def test_what_is_refused() -> None:

@@ -270,8 +270,10 @@ def test_ids_are_in_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypa
 
 @each(
     "options",
-    [{"sample": 0}, {"sample": 1.5}, {"sync": 0}, {"segment_bytes": 10}, {"key": "short"}, {"redact": {"x": "("}}],
-)
+    [{"sample": 0}, {"sample": 1.5}, {"sync": 0}, {"segment_bytes": 10}, {"key": "short"}, {"redact": {"x": "("}},
+     {"sample": "0.5"}, {"sample": None}, {"sync": "1"}, {"segment_bytes": "big"}, {"key": b"0" * 32}, {"key": 5},
+     {"redact": ["ORD-[0-9]+"]}, {"redact": "ORD-[0-9]+"}, {"redact": None}],
+)  # fmt: skip
 def test_settings_without_sense_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     """What would log too much, or not what was meant, is refused where a developer sees it."""
     with pytest.raises(UsageError):

@@ -241,6 +241,11 @@ def test_nothing_and_everything(log: Log) -> None:
         ({"unit": "user"}, "unit='user'"),
         ({"treatment": 3}, "int is not a system"),
         ({"log": "karat.db"}, "'karat.db' is not a log"),
+        ({"percent": "10"}, "percent='10' is not between"),
+        ({"percent": None}, "percent=None is not between"),
+        ({"k": "10"}, "k='10' is not a rank"),
+        ({"limits": 5}, "limits=5 are no karat.online.shadow.Limits"),
+        ({"flags": "karat.db"}, "flags='karat.db' is no karat.online.flags.LiveFlags"),
     ],
 )
 def test_settings_without_sense(log: Log, settings: dict[str, Any], message: str) -> None:
@@ -256,6 +261,29 @@ def test_defaults_are_those_of_the_page() -> None:
     assert chosen == {"percent": 10, "k": 10}
     for name, value in (chosen | asdict(Limits())).items():
         assert f"| `{name}` | {value:g} |" in page
+
+
+async def _find_late(query: str, k: int) -> list[str]:
+    await asyncio.sleep(0.05)
+    return find(query, k)
+
+
+def test_a_drain_never_stops_the_loop_that_it_waits_for(log: Log) -> None:
+    """In the loop of the tasks it returns at once, and a coroutine can wait; elsewhere it waits as always."""
+
+    async def ask() -> None:
+        shadow = Shadow(_find_late, _find_late, log=log, feature="f", percent=100)
+        await shadow("wifi", 1)
+        assert not shadow.drain(seconds=600)
+        assert shadow.pending == 1
+        assert not await shadow.drain_async(seconds=0)
+        assert await shadow.drain_async()
+        assert (shadow.drain(), shadow.counts["answered"]) == (True, 1)
+        isolated = Shadow(_find_late, _find_late, log=log, feature="g", percent=100, isolate=True)
+        await isolated("wifi", 1)
+        assert isolated.drain()
+
+    asyncio.run(ask())
 
 
 def test_limits_are_above_0() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
+from karat.core import SystemFailed
 from karat.online.flags import change_flag, read_flags
 from karat.store import open_store
 
@@ -24,3 +27,12 @@ def test_a_store_that_is_open_is_copied_with_its_wal(tmp_path: Path) -> None:
     open_store(path, write=True).close()
     assert not Path(f"{path}-wal").exists()
     assert set(read_flags(path)) == {"first", "second"}
+
+
+def test_a_folder_without_rights_is_told(tmp_path: Path) -> None:
+    """SQLite writes beside a store also to read it: the message says so, and does not ask about the disk."""
+    path = tmp_path / "karat.db"
+    open_store(path, write=True).close()
+    message = "get the right to write in its folder"
+    with open_store(path) as store, pytest.raises(SystemFailed, match=message), store.transaction():
+        store.remove_position("x")

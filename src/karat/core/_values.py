@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TypeGuard
 
 from karat.core._errors import InputError
 
@@ -43,6 +44,16 @@ def count_things(number: int, thing: str, things: str = "") -> str:
     ('1 call', '2,000 calls', '1 query is')
     """
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number, of Python or NumPy; True and False are none.
+
+    >>> is_number(0.5), is_number("0.5"), is_number(True), is_number(None)
+    (True, False, False, False)
+    """
+    plain = unwrap(value)
+    return isinstance(plain, int | float) and not isinstance(plain, bool)
 
 
 def name_type(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from karat.core import InputError, UsageError
 from karat.online._archive import Archive
-from karat.online._drafts import QueryDraft, decode_draft
+from karat.online._drafts import QueryDraft, decode_draft, replace_halves
 from karat.online._hit_rows import to_text
 from karat.online._ingest import ingest_locked, lock_ingester
 from karat.online._paths import Paths, find_paths
@@ -46,14 +46,17 @@ def forget(
     paths = find_paths(path)
     if not paths.has_store() and not paths.journal.is_dir():
         raise InputError("no such log", source=str(path))
-    paths.journal.mkdir(mode=0o700, exist_ok=True)
+    try:
+        paths.journal.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", source=str(paths.journal)) from None
     known = parse_key(key) if key is not None else read_key(paths.key)
     fits, others = count_other_keys(paths.key_checks, known)
     with lock_ingester(paths), open_store(paths.store, write=True) as store:
         archive = Archive(paths.archive)
         ingest_locked(paths, store)
-        # The id itself, too: a log may keep ids.
-        values = {name} if known is None else {name, hash_id(known, column, name)}
+        # The id itself, too, as it can be written: a log may keep ids.
+        values = {replace_halves(name)} | (set() if known is None else {hash_id(known, column, name)})
         traces = _find_traces(paths, archive, store, column, values)
         with store.transaction():
             rows = sum(store.forget(name, value) for name, value in traces.ids)

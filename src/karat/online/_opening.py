@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karat.core import KaratError, UsageError
+from karat.core import KaratError, UsageError, is_number
 from karat.online._journal import LEAST_SEGMENT, SEGMENT_BYTES, SYNC_SECONDS, Journal
 from karat.online._log import Log, Origin
 from karat.online._paths import find_paths
@@ -49,12 +49,12 @@ def open(  # noqa: A001 (karat.online.open reads as it should)
     online ingest --follow`` does it in a process of its own, which disturbs the host less. Whoever ingests
     sends queries to a collector of OpenTelemetry, if its variables name one, or ``telemetry``: a URL, or all settings.
     """
-    if not 0 < sample <= 1:
+    if not is_number(sample) or not 0 < sample <= 1:
         raise UsageError(f"sample={sample!r} is not a share of sessions; use a number above 0, up to 1")
-    if not sync > 0:
+    if not is_number(sync) or not sync > 0:
         raise UsageError(f"sync={sync!r} is not a number of seconds above 0")
-    if not segment_bytes >= LEAST_SEGMENT:
-        raise UsageError(f"segment_bytes={segment_bytes!r} is too small; use {LEAST_SEGMENT} bytes or more")
+    if not is_number(segment_bytes) or not segment_bytes >= LEAST_SEGMENT:
+        raise UsageError(f"segment_bytes={segment_bytes!r} is too small, or no number; use {LEAST_SEGMENT} or more")
     if telemetry is not None and not ingest:
         raise UsageError("telemetry needs ingest=True; without it, 'karat online ingest' sends what the log has")
     config = _read_endpoint(telemetry) if isinstance(telemetry, str) else telemetry

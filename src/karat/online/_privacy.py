@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, UsageError, shorten
+from karat.core import InputError, UsageError, name_type, shorten
 from karat.files import append_file, make_own, read_bytes
 from karat.online._personal import hide_personal
 from karat.online._plain import Room, to_plain
@@ -93,7 +93,13 @@ class Redaction:
 
 
 def make_redaction(redact: bool | Mapping[str, str] | Redaction) -> Redaction:
-    """Return what a setting says: karat's own patterns, with those of a mapping, or a redaction as it is."""
+    """Return what a setting says: karat's own patterns, with those of a mapping, or a redaction as it is.
+
+    Anything else is refused: patterns that nobody reads would leave texts as they are.
+    """
+    if not isinstance(redact, bool | Mapping | Redaction):
+        hint = "use True, False, or your own patterns by the names that replace them, such as {'order': 'ORD-[0-9]+'}"
+        raise UsageError(f"redact={shorten(redact)} is no redaction; {hint}")
     return redact if isinstance(redact, Redaction) else Redaction(redact if isinstance(redact, Mapping) else ())
 
 
@@ -146,7 +152,9 @@ def make_sampler(rate: float) -> Callable[[str], bool]:
 
 def parse_key(text: str) -> bytes:
     """Return the key that a text stands for: blake2b takes up to 64 bytes, so that a longer one is hashed."""
-    data = text.strip().encode()
+    if not isinstance(text, str):
+        raise UsageError(f"the key that ids are hashed with is {name_type(text)}, and has to be a text")
+    data = text.strip().encode(errors="surrogatepass")
     if len(data) < _LEAST_KEY:
         hint = "python -c 'import secrets; print(secrets.token_hex())' makes one"
         raise UsageError(f"the key that ids are hashed with has {len(data)} characters, and needs {_LEAST_KEY}; {hint}")

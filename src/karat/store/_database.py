@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
+HALF = "a text holds half of a surrogate pair, which is not a character, and no store can hold it"
 
 
 class Database(Protocol):

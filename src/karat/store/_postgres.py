@@ -15,7 +15,7 @@ from karat.core import InputError, SystemFailed
 from karat.net import require_package
 from karat.store import _traffic_statements as traffic
 from karat.store._address import Address, parse_address
-from karat.store._database import Row
+from karat.store._database import HALF, Row
 from karat.store._postgres_schema import FIRST, MIGRATIONS, NUMBERS
 from karat.store._tables import RECORDS
 
@@ -379,5 +379,7 @@ def _explain(address: Address) -> Iterator[None]:
     except psycopg.OperationalError as error:
         problem = f"cannot be used: {_first_line(error)}; what is in the journal stays there"
         raise SystemFailed(f"{address.text}: {problem}") from None
+    except UnicodeEncodeError:
+        raise InputError(HALF, source=address.text) from None
     except psycopg.Error as error:
         raise SystemFailed(f"{address.text}: PostgreSQL refused a statement: {_first_line(error)}") from None

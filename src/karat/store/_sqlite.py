@@ -13,7 +13,7 @@ from typing import Any
 from karat.core import InputError, SystemFailed
 from karat.files import make_own, record_folder, record_path
 from karat.store import _traffic_statements as traffic
-from karat.store._database import Row
+from karat.store._database import HALF, Row
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._tables import RECORDS
 from karat.store._traffic import find_part
@@ -21,6 +21,11 @@ from karat.store._traffic import find_part
 _BUSY = 60.0  # seconds to wait for another writer
 _READERS = 500  # milliseconds to wait for readers, who may stay for long
 _PAGE = 1 << 14  # bytes: a query has a thousand and more, and a third of the time of storing it goes to pages
+_HINTS = dict.fromkeys(
+    (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+    "SQLite keeps files beside a store, also while it is read: get the right to write in its folder, or copy the store "
+    "to one where you have it",
+)
 _REFUSALS = (sqlite3.IntegrityError, sqlite3.DataError, ValueError, OverflowError)
 """What a row raises that cannot be stored; other errors are those of the file."""
 _INSERT = {  # not "or ignore", which would also pass over what breaks a rule of the table
@@ -237,11 +242,13 @@ def explain(path: Path) -> Iterator[None]:
             raise SystemFailed(f"{path}: {problem}; make room, and try again") from None
         if isinstance(error, OSError):
             raise InputError(f"cannot be used as a store: {error.strerror}", source=str(path)) from None
-        hint = "is the disk full, or does another process hold the store?"
+        hint = _HINTS.get(error.sqlite_errorcode & 0xFF, "is the disk full, or does another process hold the store?")
         raise SystemFailed(f"{path}: cannot be used: {error}; {hint}") from None
     except sqlite3.DatabaseError as error:
         hint = "restore it from a backup, or move it away: karat makes a new one, and the journal is kept"
         raise InputError(f"cannot be used as a store: {error}", source=str(path), hint=hint) from None
+    except UnicodeEncodeError:
+        raise InputError(HALF, source=str(path)) from None
 
 
 def _is_full(error: sqlite3.OperationalError | OSError) -> bool:

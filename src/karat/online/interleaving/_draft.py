@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from karat.core import UsageError
+from karat.online._hit_rows import NotHits, are_ids, to_id, to_text
 from karat.online.flags import murmur3_32
 
 
@@ -60,13 +61,27 @@ def interleave(
         raise UsageError("interleaving needs the rankings of at least two systems")
     if k < 1:
         raise UsageError(f"k={k} documents cannot be shown; use 1 or more")
+    for ranking in rankings.values():
+        _require_ids(ranking)
     systems = tuple(sorted(rankings))
     same = _agree([rankings[system] for system in systems])[:k]
-    seed = murmur3_32("\0".join((salt, session, query)).encode("utf-8", "surrogatepass"))
+    seed = murmur3_32("\0".join(map(to_text, (salt, session, query))).encode("utf-8", "surrogatepass"))
     drafted = islice(_draft(rankings, systems, same, random.Random(seed)), k - len(same))  # noqa: S311 (no secret)
     picks = [*((document, None) for document in same), *drafted]
     documents, teams = zip(*picks, strict=True) if picks else ((), ())
     return Interleaved(systems=systems, documents=documents, teams=teams)
+
+
+def _require_ids(ranking: Sequence[str]) -> None:
+    """Refuse what is no list of ids, such as a text or pairs with scores: no document of it would be another's."""
+    try:
+        if isinstance(ranking, str):
+            raise NotHits("a text is no list of ids")
+        if not are_ids(ranking):
+            for value in ranking:
+                to_id(value)
+    except TypeError as error:
+        raise UsageError(f"a ranking is a list of ids of documents: {error}") from None
 
 
 def _agree(rankings: Sequence[Sequence[str]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from karat.core import UsageError
+from karat.core import UsageError, is_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +32,5 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("timeout", "queue", "workers", "hung", "failures", "pause"):
             value = getattr(self, name)
-            if not value > 0:
+            if not is_number(value) or not value > 0:
                 raise UsageError(f"{name}={value!r} is not above 0")

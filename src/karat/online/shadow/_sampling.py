@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from karat.core import UsageError
+from karat.core import UsageError, is_number
 from karat.online.flags import BUCKETS, LiveFlags, find_bucket
 
 Chooser = Callable[[str], float]
@@ -17,7 +17,7 @@ def make_chooser(feature: str, percent: float) -> Chooser:
     The salt is that of shadow runs of this feature, so that who is in the shadow does not depend on who gets the
     feature, or another one.
     """
-    if not (percent == 0 or 100 / BUCKETS <= percent <= 100):
+    if not is_number(percent) or not (percent == 0 or 100 / BUCKETS <= percent <= 100):
         raise UsageError(f"percent={percent!r} is not between {100 / BUCKETS:g} and 100, or 0 for none")
     limit, salt = round(percent * BUCKETS / 100), f"{feature}/shadow"
     if limit >= BUCKETS:

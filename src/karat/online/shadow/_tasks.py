@@ -47,6 +47,14 @@ class Tasks:
         """How many calls hang at the moment."""
         return sum(len(lane.hung) for lane in list(self._lanes.values()))
 
+    def is_here(self) -> bool:
+        """Return whether there are jobs in the loop that runs in this thread."""
+        try:
+            lane = self._lanes.get(asyncio.get_running_loop())
+        except RuntimeError:  # there is none
+            return False
+        return lane is not None and bool(lane.watchers)
+
     def is_full(self) -> bool:
         """Return whether a job would have to be dropped."""
         return len(self._lane().waiting) >= self._limits.queue

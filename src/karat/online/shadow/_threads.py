@@ -76,6 +76,10 @@ class Threads:
         """How many calls hang at the moment."""
         return len(self._hung)
 
+    def is_here(self) -> bool:
+        """Return whether jobs wait for this thread: they do not, each has a thread of its own."""
+        return False
+
     def is_full(self) -> bool:
         """Return whether a job would have to be dropped."""
         return self._jobs.qsize() >= self._limits.queue

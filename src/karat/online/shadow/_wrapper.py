@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import inspect
@@ -13,7 +14,7 @@ from contextvars import ContextVar, copy_context
 from time import monotonic, perf_counter, time
 from typing import Any, Literal, Protocol
 
-from karat.core import UsageError
+from karat.core import UsageError, is_number
 from karat.online._shadow_records import (
     ANSWERED,
     CONTROL_FAILED,
@@ -42,6 +43,7 @@ from karat.online.shadow._tasks import Tasks
 from karat.online.shadow._threads import Threads
 
 _around: ContextVar[tuple[Any, Any, Any]] = ContextVar("karat.online.shadow", default=("", None, None))
+_LOOK = 0.01  # seconds between looks at whether calls are pending
 _open: weakref.WeakSet[Shadow] = weakref.WeakSet()
 ERRORS = "errors"
 """The count of calls whose shadow failed in karat's own code; the control answered as always."""
@@ -94,11 +96,15 @@ class Shadow:
         the control is async, so that one that blocks cannot stop the host's loop. ``limits`` are those of
         :class:`Limits`.
         """
+        if limits is not None and not isinstance(limits, Limits):
+            raise UsageError(f"limits={limits!r} are no karat.online.shadow.Limits")
+        if flags is not None and not isinstance(flags, LiveFlags):
+            raise UsageError(f"flags={flags!r} is no karat.online.flags.LiveFlags")
         if not callable(getattr(log, "write", None)):
             raise UsageError(f"log={log!r} is not a log; pass what karat.online.open returns")
         if not feature:
             raise UsageError("feature is empty; name what is tried, such as 'reranker-v2'")
-        if k < 1:
+        if not is_number(k) or k < 1:
             raise UsageError(f"k={k!r} is not a rank; use 1 or more")
         if unit not in ("session", "query") or level not in ("full", "diff"):
             raise UsageError(f"unit={unit!r} is 'session' or 'query', and level={level!r} is 'full' or 'diff'")
@@ -160,10 +166,20 @@ class Shadow:
         return self._pool.hung
 
     def drain(self, seconds: float = 60.0) -> bool:
-        """Wait until no call is pending; return False if some still are. Not for a loop in which tasks run."""
-        deadline = monotonic() + seconds
+        """Wait until no call is pending; return False if some still are.
+
+        In a coroutine, use :meth:`drain_async`. In a loop whose tasks ask the treatment, this does not wait: they could
+        not go on before it returns.
+        """
         with self._lock:
-            return self._lock.wait_for(lambda: not self._pending, max(0.0, deadline - monotonic()))
+            return self._lock.wait_for(lambda: not self._pending, 0.0 if self._pool.is_here() else seconds)
+
+    async def drain_async(self, seconds: float = 60.0) -> bool:
+        """Wait as :meth:`drain` does, and let the loop go on meanwhile."""
+        deadline = monotonic() + seconds
+        while self._pending and monotonic() < deadline:
+            await asyncio.sleep(_LOOK)
+        return not self._pending
 
     def close(self) -> None:
         """Ask the treatment no more. The control goes on to answer."""
