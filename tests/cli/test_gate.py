@@ -497,8 +497,8 @@ class TestAttacks:
         assert re.search(r"(?m)^R@5 +falls by at most 5.0% +1.0000 +1.0000 +\+0.0000 +pass$", out)
         rules(folder, "[[gate.rules]]\nmetric = 'DupRate@10'\nnon_inferior = true\nmax_rise_abs = 0.1\n")
         out, _ = run("runs/old.jsonl", code=1)
-        assert "DupRate@10: the baseline has no score of it: record it again" in out
-        assert "DupRate@10: the baseline has no number for it: record it again" in out
+        assert "DupRate@10: the baseline has no such score: record it again" in out
+        assert "DupRate@10: the baseline has no such number: record it again" in out
 
     def test_must_pass_on_a_query_without_an_answer(self, run: Run, folder: Path) -> None:
         """A query that nothing is relevant to finds nothing relevant."""

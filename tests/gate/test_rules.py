@@ -18,8 +18,8 @@ from karat.gate._operations import Operations
 NAN = math.nan
 NO_BASELINE = "there is no baseline yet; karat baseline update RUN records one"
 MISSING = "the run has no number for it, and what is not measured does not pass"
-AGAIN = "record it again by this policy ('karat baseline update RUN --policy POLICY')"
-NOT_BEFORE = f"the baseline has no number for it: {AGAIN}, and what is not measured does not pass"
+AGAIN = "record it again by this policy ('karat baseline update RUN', with --policy if karat.toml has another)"
+NOT_BEFORE = f"the baseline has no such number: {AGAIN}, and what is not measured does not pass"
 
 
 def timed(**stages: float) -> Evaluation:
@@ -158,7 +158,7 @@ class TestSignificantDrop:
         assert said(only(there, None, self.RULE)) == ("inconclusive", NO_BASELINE)
         assert said(only(run_of({"P@5": [1.0]}), there, self.RULE)) == ("fail", MISSING)
         assert said(only(there, run_of({"P@5": [1.0]}), self.RULE)) == (
-            "fail", f"the baseline has no score of it: {AGAIN}, and what is not measured does not pass",
+            "fail", f"the baseline has no such score: {AGAIN}, and what is not measured does not pass",
         )  # fmt: skip
         means_only = make_evaluation(name="old", means={"RR": 1.0})
         assert said(only(there, means_only, self.RULE)) == (

@@ -194,6 +194,7 @@ def test_a_service_that_goes_down_later_fails_only_the_questions_left(server: Se
         ({"id": "chunk.id"}, {"hits": [{"chunk": {"key": "a"}}]}, "at id = 'chunk.id': 'chunk' has the keys 'key'"),
         ({}, {"hits": [{"_id": "a", "score": 1}]}, "hit 1 has nothing at id = 'id': it has the keys '_id', 'score'"),
         ({}, {"hits": [None]}, "hit 1 has nothing at id = 'id': it is None"),
+        ({"document": "pth"}, {"hits": [{"path": "a"}]}, "at id = 'id' or document = 'pth': it has the keys 'path'"),
     ],
 )  # fmt: skip
 def test_a_wrong_path_is_a_configuration_mistake(server: Server, paths: dict, answer: object, message: str) -> None:

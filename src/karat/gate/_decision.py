@@ -192,7 +192,7 @@ def _run_tests(
         elif not len(pairs) and is_unasked(candidate, baseline, rule.metric, queries):
             checks.append(defer_new(rule, kind, now, None))
         elif not len(pairs):
-            reason = f"the baseline has no score of it: {RECORD}"
+            reason = f"the baseline has no such score: {RECORD}"
             if not baseline.has_queries:
                 reason = "the baseline has no scores of single queries: record it again"
             checks.append(fail_missing(rule, kind, None, reason, now))

@@ -18,7 +18,7 @@ from karat.measures import NOT_FOR, UNTESTABLE, interpolate
 from karat.stats import Outcome
 
 _NOT_MEASURED = ", and what is not measured does not pass"
-RECORD = "record it again by this policy ('karat baseline update RUN --policy POLICY')"
+RECORD = "record it again by this policy ('karat baseline update RUN', with --policy if karat.toml has another)"
 """What gets a number into a baseline: it has those of the policy by which its run was accepted."""
 
 
@@ -229,7 +229,7 @@ def check_change(rule: Rule, kind: str, now: float, then: float, limit: float) -
     if math.isnan(now):
         return fail_missing(rule, kind, limit)
     if math.isnan(then):
-        return fail_missing(rule, kind, limit, f"the baseline has no number for it: {RECORD}", now)
+        return fail_missing(rule, kind, limit, f"the baseline has no such number: {RECORD}", now)
     if kind == "min_gain_abs":
         return _check_gain(rule, now, then, limit)
     verb, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)

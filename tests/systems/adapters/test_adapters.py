@@ -468,7 +468,7 @@ def test_retrievers_are_asked_for_k_only_if_they_take_it() -> None:
             return [Found(id=None, metadata={"source": "pool"}, page_content="")] * 3
 
     assert [hit.document for hit in LangChain(Chain(), document="source").retrieve("?", 2)] == ["pool", "pool"]
-    with pytest.raises(UsageError, match="hit 1 has nothing at id = '_id': it has the keys 'source', '_id'"):
+    with pytest.raises(UsageError, match="hit 1 has nothing at id = '_id' or document = '_document': it has the keys"):
         LangChain(Chain()).retrieve("?", 2)
 
 

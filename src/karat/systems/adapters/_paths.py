@@ -62,12 +62,13 @@ class HitReader:
         record = {name: follow(hit, path) for name, path in self._paths.items()}
         missing = [name for name in self._required if record[name] is None]
         if not self._required and record.get("id") is None and record.get("document") is None:
-            missing = ["id"]
+            missing = ["id", *(["document"] if "document" in self._paths else [])]  # one of them would do
+        elif missing:
+            missing = missing[:1]
         if missing:
-            path = self._paths.get(missing[0], "")
-            raise self._mistake(
-                f"hit {rank} has nothing at {missing[0]} = {shorten(path)}: {describe_missing(hit, path)}"
-            )
+            paths = [self._paths.get(name, "") for name in missing]
+            places = " or ".join(f"{name} = {shorten(path)}" for name, path in zip(missing, paths, strict=True))
+            raise self._mistake(f"hit {rank} has nothing at {places}: {describe_missing(hit, paths[-1])}")
         return {name: value for name, value in record.items() if value is not None}
 
     def _mistake(self, message: str) -> UsageError | SystemFailed:
