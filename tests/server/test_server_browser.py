@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 
-from browsers import find_cut_off
+from browsers import FLAGS, find_chromium, find_cut_off
 from cli.gate_project import accept, make_project, make_set
 from karat.core import Document, Hit, Judgment, Provenance, Query, Target, Trace
 from karat.golden import identify
@@ -320,14 +320,28 @@ def test_a_finished_run_appears_by_itself(browser: Browser, address: str, folder
 @pytest.mark.slow
 def test_a_tab_that_nobody_sees_does_not_listen(browser: Browser, address: str) -> None:
     """A browser has six connections to a server for all tabs; what was missed is asked for when one is seen again."""
-    page = _open(browser, address, "/runs", [], **KINDS["light"])
+    page = browser.new_context(**KINDS["light"]).new_page()  # type: ignore[arg-type]
+    page.set_default_timeout(600_000)
+    with page.expect_request("**/events"), page.expect_worker() as listener:
+        page.goto(f"{address}/runs")
     seen = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true }); "
     seen += "document.dispatchEvent(new Event('visibilitychange'));"
-    with page.expect_event("requestfailed", lambda request: request.url.endswith("/events")):
+    with listener.value.expect_event("close"):
         page.evaluate(seen % "true")
     with page.expect_request("**/events"), page.expect_response("**/runs"):
         page.evaluate(seen % "false")
     page.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["/", "/judge"])
+def test_a_page_is_done_with_loading(address: str, path: str, tmp_path: Path) -> None:
+    """For a program that lets time pass only while nothing loads; a stream of the page's own never ends."""
+    command = [find_chromium(), *FLAGS, "--headless", f"--user-data-dir={tmp_path}", "--virtual-time-budget=8000"]
+    shown = subprocess.run(
+        [*command, "--dump-dom", address + path], capture_output=True, text=True, timeout=600, check=True
+    )
+    assert "</main>" in shown.stdout
 
 
 @pytest.mark.slow(10)

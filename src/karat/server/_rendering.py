@@ -37,6 +37,7 @@ _ASSETS = {
     "theme.js": ("karat.reports", "assets"),
     "server.css": ("karat.server", "static"),
     "server.js": ("karat.server", "static"),
+    "stream.js": ("karat.server", "static"),
     "live.css": ("karat.server", "static"),
     "judge.css": ("karat.server", "static"),
     "judge.js": ("karat.server", "static"),

@@ -186,23 +186,19 @@
   });
 
   /* How far the queue is follows what others do; the pair stays. */
-  if ("EventSource" in window) {
-    const events = new EventSource("/events");
-    let timer = 0;
-    events.addEventListener("change", () => {
-      clearTimeout(timer);
-      timer = setTimeout(async () => {
-        const place = document.getElementById("progress");
-        if (!place || busy || document.hidden) return;
-        try {
-          const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-          if (!answer.ok || busy) return;
-          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("progress");
-          if (fresh && place.isConnected) place.replaceWith(fresh);
-        } catch { /* the server is gone; the stream connects again by itself */ }
-      }, 1000);
-    });
-    addEventListener("pagehide", () => events.close());
-  }
+  let changed = 0;
+  document.addEventListener("karat-change", () => {
+    clearTimeout(changed);
+    changed = setTimeout(async () => {
+      const place = document.getElementById("progress");
+      if (!place || busy || document.hidden) return;
+      try {
+        const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+        if (!answer.ok || busy) return;
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("progress");
+        if (fresh && place.isConnected) place.replaceWith(fresh);
+      } catch { /* the server is gone; the stream connects again by itself */ }
+    }, 1000);
+  });
   begin();
 })();

@@ -130,7 +130,7 @@ async function awaitContent() {
     await new Promise((resolve) => { setTimeout(resolve, pause); });
   }
 }
-const catchUp = () => { if (stale) refresh(); };
+const catchUp = () => { if (stale && !document.hidden) refresh(); };
 /** Put fresh content in place; the lit row, what is chosen and the focus stay with what they were about. */
 function replace(fresh) {
   const link = (row) => row?.querySelector("a")?.getAttribute("href");
@@ -159,22 +159,30 @@ function showProgress({ id, stage, done, total }) {
     place.querySelector("span").textContent = `${stage} ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
   }
 }
-if (main.hasAttribute("data-live") && "EventSource" in window) {
-  let events = null, timer = 0, opened = 0;
+/* A page that follows what happens hears of it as events of the document: "karat-open", "karat-change" and "karat-progress". */
+if (main.hasAttribute("data-follows") && "Worker" in window) {
+  let stream = null;
   /* A page that nobody sees does not listen: a browser has six connections to a server for all its tabs together. */
   const listen = () => {
-    if (events || document.hidden) return;
-    events = new EventSource("/events");
-    events.addEventListener("open", () => { if (opened++) refresh(); }); // what changed meanwhile was not heard
-    events.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
-    events.addEventListener("progress", (event) => { showProgress(JSON.parse(event.data)); });
+    if (stream || document.hidden) return;
+    stream = new Worker(document.body.dataset.stream);
+    stream.addEventListener("message", ({ data: { kind, said } }) => {
+      document.dispatchEvent(new CustomEvent(`karat-${kind}`, { detail: said }));
+    });
   };
-  const rest = () => { events?.close(); events = null; };
+  const rest = () => { stream?.terminate(); stream = null; };
   if (document.readyState === "complete") listen();
   else addEventListener("load", listen);
   addEventListener("pagehide", rest);
   addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
-  document.addEventListener("visibilitychange", () => { if (document.hidden) rest(); else { listen(); catchUp(); } });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) rest(); else listen(); });
+}
+if (main.dataset.follows === "refresh") {
+  let timer = 0, opened = 0;
+  document.addEventListener("karat-open", () => { if (opened++) refresh(); }); // what changed meanwhile was not heard
+  document.addEventListener("karat-change", () => { clearTimeout(timer); timer = setTimeout(refresh, 300); });
+  document.addEventListener("karat-progress", (event) => { showProgress(JSON.parse(event.detail)); });
+  document.addEventListener("visibilitychange", catchUp);
   document.addEventListener("focusout", () => { setTimeout(catchUp); });
   keys.addEventListener("close", catchUp);
 }
