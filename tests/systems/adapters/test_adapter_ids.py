@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -47,5 +48,5 @@ def test_a_store_says_how_its_ids_name_what_was_judged(tmp_path: Path, ids: str,
     )
     assert karat.evaluate(tmp_path, measures=["RR@5"]).mean() == {"RR@5": 1.0}
     if unit == "document" and ids != "opaque":
-        with pytest.raises(InputError, match=r"say with \[eval\] ids how they name documents"):
+        with pytest.raises(InputError, match=re.escape(f"with ids = \"{ids}\" in [eval], {pool!r} is 'pool'")):
             karat.evaluate(tmp_path, measures=["RR@5"], ids="opaque")
