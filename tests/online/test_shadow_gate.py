@@ -142,6 +142,52 @@ def test_a_treatment_that_fails_or_only_searches_does_not_pass(folder: Path, pat
     assert run_karat("shadow", "gate", other, folder).returncode == 3
 
 
+def test_questions_without_an_answer_count(tmp_path: Path, path: Path) -> None:
+    """What the set says nobody can answer is mirrored and gated, as in a run; nobody judged it, and nobody has to."""
+    golden = GoldenSet(
+        name="manual",
+        queries=(
+            Query(id="reset", text="How do I reset the router?"),
+            Query(id="bike", text="Where can I rent a bike?", answerable=False),
+            Query(id="new", text="Is there a scanner?"),
+        ),
+        judgments=(Judgment(query="reset", target=Target(document="router"), grade=3),),
+    )
+    write(golden, tmp_path / "gold", "karat")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "gold"\n')
+    project = open_project(tmp_path)
+
+    def find(query: str, k: int) -> list[str]:
+        return ["router"] if "router" in query else []
+
+    queries = list(list_golden(project.golden))
+    replay(queries, find, lambda query, k: ["router"], feature="f", store=path)
+    result = gate_shadow(path, project, policy="default")
+    assert result.evaluation.means["TrueEmpty"] == 0
+    assert result.baseline is not None
+    assert result.baseline.evaluation.means["TrueEmpty"] == 1
+    (check,) = (check for check in result.decision.checks if check.metric == "TrueEmpty")
+    assert (check.current, check.baseline, check.outcome) == (0, 1, "inconclusive"), "of one question"
+    assert result.caveats[0] == "2 of 3 questions of manual were compared: nothing is known of the rest"
+
+
+def test_what_was_not_compared_is_told(folder: Path, path: Path, log: Log) -> None:
+    """How much of the set the decision is about, and why the rest is not in it."""
+    reset, print_ = QUESTIONS["router"][0], QUESTIONS["printer"][0]
+    log.write(ShadowDraft("1", 1.7e9, "f", reset, control=("router",), treatment=("router",)))
+    for number in range(3):
+        log.write(ShadowDraft(f"2{number}", 1.7e9, "f", print_, status="control failed"))
+    log.write(ShadowDraft("3", 1.7e9, "f", reset, control=("router",), status="queue full"))
+    log.write(ShadowDraft("4", 1.7e9, "f", "where is the bar?", control=("bar",), status="queue full"))
+    log.close()
+    run_karat("online", "ingest", path)
+    text = run_karat("shadow", "gate", path, folder, "--policy", "default").stdout.decode()
+    assert "1 of 2 questions of manual were compared: nothing is known of the rest" in text
+    assert (
+        "4 calls with its questions were not compared (control failed 3, queue full 1): the others may be easier ones"
+    ) in text
+
+
 def test_no_mirrored_question_is_told(folder: Path, path: Path, log: Log) -> None:
     """Queries that the set does not have decide nothing; neither do calls that were not compared."""
     log.write(ShadowDraft("1", 1.7e9, "f", "where is the bar?", control=("bar",), treatment=("bar",)))

@@ -40,12 +40,14 @@ class LiveRun:
     """How often questions of the set were asked."""
 
 
-def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, *, k: int = 10) -> LiveRun | None:
+def make_live_run(
+    golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, *, k: int = 10, unanswerable: bool = False
+) -> LiveRun | None:
     """Return the answers to questions that a golden set has, in the same words, as a run; None if there are none.
 
     ``k`` is how many hits were asked for. Answers to one wording are its repeats, in their order, up to
     ``MOST_REPEATS``. Questions without a judgment and without an anchor, of which nobody knows what answers them, are
-    left out.
+    left out; so are those without an answer, unless ``unanswerable`` lets them in.
 
     >>> from karat.core import Judgment, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="Wi-Fi?", paraphrases=("Is there Wi-Fi?",)),),
@@ -54,7 +56,7 @@ def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, 
     >>> [(trace.query, trace.paraphrase, trace.repeat) for trace in live.run.traces]
     [('q', 1, 0)]
     """
-    wordings = _index_wordings(golden)
+    wordings = _index_wordings(golden, golden.unanswerable if unanswerable else frozenset())
     repeats: Counter[tuple[str, int]] = Counter()
     traces = []
     for live in answers:
@@ -76,9 +78,9 @@ def make_live_run(golden: GoldenSet, answers: Iterable[GivenAnswer], name: str, 
     return LiveRun(golden=own, run=run, total=repeats.total())
 
 
-def _index_wordings(golden: GoldenSet) -> dict[str, tuple[str, int]]:
+def _index_wordings(golden: GoldenSet, unanswerable: frozenset[str]) -> dict[str, tuple[str, int]]:
     """Return for each folded wording its query and its number; of equal wordings the first one counts."""
-    judged = {query for query, grades in golden.qrels().items() if grades}
+    judged = {query for query, grades in golden.qrels().items() if grades} | unanswerable
     wordings: dict[str, tuple[str, int]] = {}
     for query in golden.queries:
         if query.id in judged or query.anchors:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from karat.core import Citation, GoldenSet, Hit, InputError, Run, Span
+from karat.core import Citation, GoldenSet, Hit, InputError, Run, Span, count_things
 from karat.evaluation import score_run
 from karat.gate import Baseline
 from karat.golden import identify
@@ -33,24 +33,49 @@ def gate_shadow(
 
     The control's answers to the same questions are the baseline. The policy is that for a canary (``blocks``), unless
     another one is named. A treatment that failed, or was left alone because it did, has failed the question; a call
-    that it was not asked for another reason is left out.
+    that it was not asked for another reason is left out, and the first caveats tell how much of the set was compared.
     """
     chosen = project_policy(project, policy or POLICY)
     with read_log(store) as log:
         name = choose_feature(feature, log.shadow_features(), os.fspath(store))
-        runs = [run for run in log.shadow_runs(name, since, until) if run.is_comparable]
+        mirrored = list(log.shadow_runs(name, since, until))
+    runs = [run for run in mirrored if run.is_comparable]
     golden, control, treatment = _make_runs(project.golden, runs, os.fspath(store), name)
     own = replace(project, golden=golden)
     measures = tuple(dict.fromkeys((*chosen.measures, *project.config.eval.measures)))
     before, after = (score_run(golden, run, measures, **project.scoring) for run in (control, treatment))
-    return gate_evaluation(own, after, chosen, Baseline(evaluation=before), seed=seed)
+    result = gate_evaluation(own, after, chosen, Baseline(evaluation=before), seed=seed)
+    notes = _describe_coverage(project.golden, golden, [run for run in mirrored if not run.is_comparable])
+    return replace(result, caveats=(*notes, *result.caveats))
+
+
+def _describe_coverage(whole: GoldenSet, compared: GoldenSet, left_out: Iterable[LoggedShadow]) -> Iterator[str]:
+    """Yield how many questions of the set were compared, and what became of calls with one that were not."""
+    count, total = len(compared.queries), len(whole.queries)
+    if count < total:
+        share = f"{count:,} of {count_things(total, 'question')} of {whole.name}"
+        yield f"{share} were compared: nothing is known of the rest"
+    counts = _count_by_status(whole, left_out)
+    if counts:
+        calls = count_things(sum(counts.values()), "call with a question of it was", "calls with its questions were")
+        reasons = ", ".join(f"{status} {number:,}" for status, number in counts.items())
+        yield f"{calls} not compared ({reasons}): the others may be easier ones"
+
+
+def _count_by_status(golden: GoldenSet, runs: Iterable[LoggedShadow]) -> dict[str, int]:
+    """Return how many runs ask a question of a set, by what became of them."""
+    answers: dict[str, list[GivenAnswer]] = {}
+    for run in runs:
+        answers.setdefault(run.status, []).append(_read_side(run, 0))
+    live = {status: make_live_run(golden, own, status, unanswerable=True) for status, own in sorted(answers.items())}
+    return {status: run.total for status, run in live.items() if run is not None}
 
 
 def _make_runs(golden: GoldenSet, runs: Sequence[LoggedShadow], store: str, feature: str) -> tuple[GoldenSet, Run, Run]:
     """Return the set with the questions that were mirrored, and the runs of the control and the treatment."""
     k = max((run.k for run in runs), default=1)
-    control = make_live_run(golden, [_read_side(run, 0) for run in runs], f"{feature} control", k=k)
-    treatment = make_live_run(golden, [_read_side(run, 1) for run in runs], feature, k=k)
+    control = make_live_run(golden, [_read_side(run, 0) for run in runs], f"{feature} control", k=k, unanswerable=True)
+    treatment = make_live_run(golden, [_read_side(run, 1) for run in runs], feature, k=k, unanswerable=True)
     if control is None or treatment is None:
         hint = "replay it: karat shadow replay --golden SET, or wait for people to ask what the set asks"
         raise InputError(
