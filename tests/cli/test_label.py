@@ -53,7 +53,8 @@ def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str])
     assert call(capsys, "status")[1] == "there are no queues yet; 'karat label queue' makes them\n"
     code, out, _ = call(capsys, "queue", "first", "a.txt", "b.txt", "--overlap", "1", "--depth", "1")
     assert (code, out) == (0, "first: 8 pairs from the first rank of 2 runs; 8 of them for several people\n")
-    call(capsys, "queue", "disputes", "--kind", "disputes", "--adjudicator", "cy")
+    _, out, _ = call(capsys, "queue", "disputes", "--kind", "disputes", "--adjudicator", "cy")
+    assert out == "disputes: 0 pairs on which people disagree, for cy to settle\n"
     _, out, _ = call(capsys, "next", "first", "--who", "ana")
     assert "asked because a system returned it; 8 left" in out
     assert "3 answers directly" in out
@@ -106,6 +107,7 @@ def test_undo_skip_and_refuse(project: Path, capsys: pytest.CaptureFixture[str])
     assert call(capsys, "show", "1")[1] == out
     for wrong in (["propose", "--who", "ana"], ["propose", "first", "--query", "q1", "--who", "ana"]):
         assert "name a queue" in call(capsys, *wrong)[2]
+    assert "and not both" in call(capsys, *wrong)[2]
 
 
 def test_a_proposal_that_fits_no_more_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

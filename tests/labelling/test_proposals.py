@@ -25,6 +25,7 @@ from karat.labelling import (
     propose_wording,
     refuse_proposal,
     show_proposal,
+    undo_label,
 )
 from karat.schema.labelling import ProposalChange
 from karat.text import canonical
@@ -86,7 +87,7 @@ def test_what_the_set_has_is_not_proposed_again(tmp_path):
     label_all(desk, "ana", ana_says)
     label_all(desk, "bo", ana_says)
     accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="ok")
-    with pytest.raises(UsageError, match="nothing to propose"):
+    with pytest.raises(UsageError, match="nothing to propose: the set has all of its labels already"):
         propose_labels(desk, "first", by="ana")
     say(desk, "ana", "q1", "d1", (ana_says("q1", "d1") + 1) % 4)
     say(desk, "bo", "q1", "d1", (ana_says("q1", "d1") + 1) % 4)
@@ -100,8 +101,10 @@ def test_what_the_set_has_is_not_proposed_again(tmp_path):
 
 def test_unfinished_pairs_come_if_somebody_wants_them(tmp_path):
     desk = make_desk(tmp_path / "p")
+    with pytest.raises(UsageError, match="nothing to propose: nobody has labelled a pair of it yet"):
+        propose_labels(desk, "first", by="ana")
     label_all(desk, "ana", bo_says)
-    with pytest.raises(UsageError, match="nothing to propose"):
+    with pytest.raises(UsageError, match="nothing to propose: left out are 40 pairs, since it has fewer labels"):
         propose_labels(desk, "first", by="ana")
     assert len(propose_labels(desk, "first", by="ana", unfinished=True).changes) == 40
 
@@ -377,6 +380,17 @@ def test_words_give_a_document_no_better_grade_than_was_settled(tmp_path):
     graded = {str(target): grade for (query, target), grade in desk.golden.decided.items() if query == "q1"}
     assert graded == {"d0": 0, "d1": 1, "d2": 2, "d2@46-61": 2, "d3": 3, "d3@10-29": 3, "d3@46-61": 1}
     assert karat.evaluate(desk.golden, lambda query, k: ["d1"], ["RR@5"]).mean() == {"RR@5": 0}
+
+
+def test_who_takes_back_what_the_set_has_is_told(tmp_path):
+    """The set changes by a proposal alone, and a label that was taken back proposes nothing."""
+    desk = make_desk(tmp_path / "p", people=1)
+    say(desk, "ana", "q1", "d1", 3)
+    accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="ok")
+    say(desk, "ana", "q1", "d2", 3)
+    assert undo_label(desk, "ana").notes == ()
+    [note] = undo_label(desk, "ana").notes
+    assert "the golden set keeps the grade of ana" in note
 
 
 def test_words_that_the_set_has_follow_what_is_said_later(tmp_path):

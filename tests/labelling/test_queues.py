@@ -292,10 +292,12 @@ def test_a_span_is_bytes_of_the_canonical_text(tmp_path):
         ({"overlap": 1.5}, "share from 0 to 1"),
         ({"people": 0}, "how many"),
         ({"kind": "other"}, "no kind of queue"),
-        ({"sources": ()}, "needs runs or files"),
+        ({"sources": ()}, "needs runs, such as"),
+        ({"kind": "uncertain", "sources": ()}, "needs files of 'karat golden judge'"),
+        ({"kind": "rows", "sources": ("a.txt",)}, "a.txt: has no rows .* a queue of runs has the kind pool or decide"),
         ({"adjudicator": "cy"}, "settles disputes"),
         ({"kind": "disputes"}, "leave out runs"),
-        ({"kind": "disputes", "sources": ()}, "name"),
+        ({"kind": "disputes", "sources": ()}, "--adjudicator"),
         ({"kind": "decide", "sources": ("a.txt",)}, "two runs"),
         ({"name": "first"}, "already"),
     ],
@@ -303,7 +305,7 @@ def test_a_span_is_bytes_of_the_canonical_text(tmp_path):
 def test_a_plan_that_cannot_be_is_refused(tmp_path, monkeypatch, plan, message):
     desk = make_desk(tmp_path / "p")
     monkeypatch.chdir(tmp_path / "p")
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises((UsageError, InputError), match=message):
         make_queue(desk, QueuePlan(**{"name": "second", "kind": "pool", "sources": ("a.txt", "b.txt")} | plan))
     assert desk.list_queues() == ("first",)
 
@@ -311,8 +313,15 @@ def test_a_plan_that_cannot_be_is_refused(tmp_path, monkeypatch, plan, message):
 def test_a_queue_of_nothing_is_refused(tmp_path):
     project = make_project(tmp_path / "p")
     (project / "a.txt").write_text("q1 Q0 d0 1 1 t\n")
-    with pytest.raises(UsageError, match="nothing to label"):
+    with pytest.raises(UsageError, match="nothing to label: all pairs are judged"):
         make_queue(open_desk(project), QueuePlan(name="x", kind="pool", sources=(str(project / "a.txt"),)))
+    rows = project / "rows.jsonl"
+    rows.write_text('{"query": "q1", "document": "d1", "grade": null}\n')
+    with pytest.raises(UsageError, match="nothing to label: no row has the grade of a machine"):
+        make_queue(open_desk(project), QueuePlan(name="x", kind="uncertain", sources=(str(rows),)))
+    rows.write_text('{"query": "q1", "document": "d1", "grade": 2}\n')
+    with pytest.raises(UsageError, match="nothing to label: 1 row has a grade already"):
+        make_queue(open_desk(project), QueuePlan(name="x", kind="rows", sources=(str(rows),)))
 
 
 @each(

@@ -315,6 +315,9 @@ def test_odd_tokens_are_refused(tmp_path: Path) -> None:
             tokens.add(name, role, days)
     with pytest.raises(InputError, match="no token"):
         tokens.revoke("none")
+    own = tokens.add("Ada", "viewer").split("_")[1]
+    with pytest.raises(InputError, match=f"no token 'Ada'; Ada has {own}$"):
+        tokens.revoke("Ada")
     (tmp_path / ".karat").mkdir(exist_ok=True)
     (tmp_path / ".karat" / "tokens.json").write_text("{")
     with pytest.raises(InputError, match="damaged"):

@@ -37,7 +37,8 @@ def command(queue: str, query: str, folder: str, as_json: bool, **options: Any) 
 
     desk = open_desk(folder)
     if bool(queue) == bool(query):
-        raise UsageError("name a queue whose labels are proposed, or a query with --query")
+        both = ", and not both" if query else ""
+        raise UsageError(f"name a queue whose labels are proposed, or a query with --query{both}")
     if query:
         proposal = propose_wording(desk, query, **_choose(options, "text", "paraphrase"))
     else:

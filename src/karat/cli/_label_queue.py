@@ -54,7 +54,9 @@ def command(sources: tuple[str, ...], folder: str, as_json: bool, **options: Any
     for note in notes:
         say(note)
     document = measure_queue(desk, queue.name)
-    text = f"{escaped(document.queue)}: {escaped(document.about)}; {document.several:,} of them for several people"
+    text = f"{escaped(document.queue)}: {escaped(document.about)}"
+    if document.kind != "disputes":
+        text += f"; {document.several:,} of them for several people"
     emit(to_json(document) if as_json else text)
 
 

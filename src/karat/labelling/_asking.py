@@ -185,12 +185,21 @@ def undo_label(desk: Desk, who: str, *, key: str = "") -> LabelSaved | None:
         last = desk.book.last(who) if known is None else desk.book.find_journal(who).keys.get(known.undoes)
         if last is None:
             return None
+        kept = _has_judged(desk.golden, who, last)
         line = LabelLine(key=key or secrets.token_hex(12), at=_now(), verdict="undo", undoes=last.key, queue=last.queue)
         saved, repeated, notes = desk.book.append(who, line)
+        if kept:
+            notes = (*notes, f"the golden set keeps the grade of {who}; label the pair again, and propose that")
         return LabelSaved(
             key=saved.key, who=who, queue=last.queue, verdict="undo", query=last.query, document=last.document,
             grade=last.grade, span=last.span, repeated=repeated, notes=notes,
         )  # fmt: skip
+
+
+def _has_judged(golden: GoldenSet, who: str, line: LabelLine) -> bool:
+    """Return whether a golden set has a person's judgment of the pair of a label."""
+    pair = line.query, line.document
+    return any(own.annotator == who and (own.query, own.target.document) == pair for own in golden.judgments)
 
 
 def find_last(desk: Desk, who: str) -> LabelLine | None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from karat.core import NORMALISER, Document, GoldenSet, Span, UsageError, count_things, shorten
+from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, UsageError, count_things, shorten
 from karat.files import Reading, Row
 from karat.golden import Pooled, RankedRuns, open_set, pool, read_runs, weigh_pool
 from karat.golden.formats import encode_query
@@ -25,6 +25,18 @@ TO_JUDGE = "to-judge.jsonl"
 DEPTH = 20
 MEASURE = "DCG@10"
 _PEOPLE = ("manual", "validated")
+_SOURCES = {
+    "pool": "runs, such as bm25.txt",
+    "decide": "two runs",
+    "rows": "files of 'karat golden pool', or candidates of 'karat harvest'",
+    "uncertain": "files of 'karat golden judge'",
+}
+"""What a queue of each kind is made of."""
+_NOTHING = {
+    "rows": "the files have no row",
+    "uncertain": "no row has the grade of a machine, as 'karat golden judge' writes it",
+}
+"""Why a queue would be empty."""
 _IGNORED = ("title", "judged", "date", "section", "block", "span", "channels")
 
 
@@ -55,11 +67,13 @@ class QueuePlan:
         if self.kind == "disputes":
             if self.sources:
                 raise UsageError("disputes come from the labels of people; leave out runs and files")
+            if not self.adjudicator:
+                raise UsageError("say who settles disputes: name an adjudicator, such as --adjudicator cy")
             check_name(self.adjudicator)
         elif self.adjudicator:
             raise UsageError("an adjudicator settles disputes; choose that kind of queue")
         elif not self.sources:
-            raise UsageError(f"a queue of kind {shorten(self.kind)} needs runs or files")
+            raise UsageError(f"a queue of kind {shorten(self.kind)} needs {_SOURCES.get(self.kind, 'runs or files')}")
 
 
 def make_queue(desk: Desk, plan: QueuePlan) -> tuple[Queue, tuple[str, ...]]:
@@ -72,7 +86,8 @@ def make_queue(desk: Desk, plan: QueuePlan) -> tuple[Queue, tuple[str, ...]]:
         desk.check_person(plan.adjudicator)
     rows, notes, more = _MAKERS[_check_kind(plan)](desk.golden, plan)
     if not rows and plan.kind != "disputes":
-        raise UsageError("there is nothing to label: all pairs are judged, or none of them can be")
+        why = "; ".join(notes) or _NOTHING.get(plan.kind, "all pairs are judged, or none of them can be")
+        raise UsageError(f"there is nothing to label: {why}")
     head = QueueHead(
         karat="label-queue",
         version=VERSION,
@@ -222,6 +237,9 @@ def _list_rows(path: Path) -> Iterator[dict[str, Any]]:
     for row in reading.jsonl(file):
         with row:
             rows.append(_read_row(row))
+    if reading.errors and not rows:
+        hint = "a queue of runs has the kind pool or decide"
+        raise InputError("has no rows as 'karat golden pool' writes them", source=str(file), hint=hint)
     reading.finish()
     yield from rows
 

@@ -7,12 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from karat.core import NORMALISER, GoldenSet, Judgment, Source, Span, Target, UsageError, did_you_mean, shorten
+from karat.core import (
+    NORMALISER,
+    GoldenSet,
+    Judgment,
+    Source,
+    Span,
+    Target,
+    UsageError,
+    count_things,
+    did_you_mean,
+    shorten,
+)
 from karat.golden.formats import encode_judgment
 from karat.labelling._asking import read_words
 from karat.labelling._book import Pair, Votes, is_disputed, list_labels, settle
 from karat.labelling._desk import Desk
 from karat.labelling._proposal import Proposal, propose
+from karat.labelling._state import QueueState
 from karat.schema.labelling import LabelLine, ProposalChange
 from karat.text import canonical, find_quote_again, folded
 
@@ -56,8 +68,19 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
             if own and pair[0] not in golden.query_by_id:
                 queries.setdefault(pair[0], ProposalChange(query=fresh[pair[0]]))
             judgments += [ProposalChange(judgment=encode_judgment(row)) for row in own]
+    if not judgments:
+        raise UsageError(f"there is nothing to propose: {_say_why(state, left_out)}")
     reason = reason or f"the labels of the queue {queue}"
     return propose(desk, [*queries.values(), *judgments], by=by, reason=reason, left_out=left_out)
+
+
+def _say_why(state: QueueState, left_out: Mapping[str, int]) -> str:
+    """Return why a queue has no labels to propose."""
+    counts = [f"{count_things(number, 'pair')}, since {why}" for why, number in left_out.items() if number]
+    if counts:
+        return f"left out are {'; '.join(counts)}"
+    is_begun = bool(state.labels.any()) or bool(state.tallies)
+    return "the set has all of its labels already" if is_begun else "nobody has labelled a pair of it yet"
 
 
 def propose_wording(

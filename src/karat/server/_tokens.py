@@ -87,8 +87,10 @@ class Tokens:
 
     def revoke(self, id_: str) -> None:
         """Make a token worthless, by its id; whoever signed in with it is signed out."""
-        if id_ not in self._read():
-            raise InputError(f"there is no token {id_!r}", hint="'karat serve token list' shows their ids")
+        if id_ not in (known := self._read()):
+            own = [token.id for token in known.values() if token.name == id_ and not token.revoked]
+            hint = f"{id_} has {' and '.join(own)}" if own else "'karat serve token list' shows their ids"
+            raise InputError(f"there is no token {id_!r}", hint=hint)
         now = int(time.time())
         self._change(lambda tokens: {**tokens, id_: msgspec.structs.replace(tokens[id_], revoked=now)})
 

@@ -98,7 +98,7 @@ class LabelSaved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     repeated: bool
     """Whether it was saved before, with the same key."""
     notes: tuple[str, ...]
-    """What was repaired."""
+    """What was repaired, and whether the golden set still has what was taken back."""
 
 
 class LabelStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
