@@ -181,7 +181,7 @@ def test_bounds_of_the_difference(run: Run, folder: Path) -> None:
     validate(document, json_schema("comparison"))
     (measure,) = document["pairs"][0]["measures"]
     assert measure["bounds"] == {
-        "worst": pytest.approx(-4 / 12), "best": pytest.approx(1 / 12), "decided": False, "unjudged": 5,
+        "worst": pytest.approx(-4 / 12), "best": pytest.approx(1 / 12), "decided": False, "unjudged": 5, "exact": True,
     }  # fmt: skip
     (measure,) = json.loads(run("a.jsonl", "b.jsonl", "-m", "P@1", "--json")[0])["pairs"][0]["measures"]
     assert "bounds" not in measure

@@ -92,7 +92,17 @@ def _bounds(pair: ComparedPair) -> str:
         if (ends := test.bounds) is not UNSET:
             signed = map(_signed, (ends.worst, test.difference, ends.best))
             rows.append([test.measure, *signed, f"{ends.unjudged:,}", "yes" if ends.decided else "no"])
-    return render(rows) if len(rows) > 1 else ""
+    return f"{render(rows)}{_name_loose(pair)}" if len(rows) > 1 else ""
+
+
+def _name_loose(pair: ComparedPair) -> str:
+    """Return a line that names the measures whose ends may be too far apart; "" if there are none."""
+    loose = [
+        test.measure
+        for test in pair.measures
+        if (ends := test.bounds) is not UNSET and not ends.exact and None is not ends.worst != ends.best
+    ]
+    return f"\n{', '.join(loose)}: the ends are bounds, which no grades may reach" if loose else ""
 
 
 def _answered(pair: ComparedPair) -> str:

@@ -17,6 +17,7 @@ from karat.evaluation._comparable import (
     withhold_scores,
     word_changes,
 )
+from karat.evaluation._difference_ends import find_difference_ends
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import (
@@ -88,6 +89,7 @@ __all__ = [
     "evaluation_report",
     "fill_worst",
     "find_bounds",
+    "find_difference_ends",
     "find_ends",
     "find_floor",
     "find_other_judges",

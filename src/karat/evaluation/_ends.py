@@ -10,7 +10,13 @@ from typing import Any
 
 from karat.core import Floats, GoldenSet, Hit, Measure, MeasureError, Scores, TraceTable
 from karat.evaluation._evaluation import Evaluation
-from karat.evaluation._lists import find_depth, is_complete, make_hits, score_ranked, stored_lists
+from karat.evaluation._lists import (
+    find_depth,
+    is_complete,
+    make_hits,
+    score_ranked,
+    stored_lists,
+)
 from karat.evaluation._returned import keep_order
 from karat.measures import measure_bounds
 from karat.schema import MeasureBounds
@@ -31,18 +37,18 @@ def find_ends(
     parts of documents are judged, or a baseline file has too few documents, the scores are the worst and the best
     that the measure can have.
     """
-    least = _Moving(evaluation=candidate, best=False)
-    most = None if baseline is None else _Moving(evaluation=baseline, best=True)
-    for queries in _split(candidate, baseline, golden):
-        mine = _Lists(evaluation=candidate, golden=golden, queries=queries)
-        theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden, queries=queries)
+    least = MovingScores(evaluation=candidate, best=False)
+    most = None if baseline is None else MovingScores(evaluation=baseline, best=True)
+    for queries in split_queries(candidate, baseline, golden):
+        mine = RunLists(evaluation=candidate, golden=golden, queries=queries)
+        theirs = None if baseline is None else RunLists(evaluation=baseline, golden=golden, queries=queries)
         least.move(mine, theirs)
         if most is not None and theirs is not None:
             most.move(theirs, mine)
     return least.finish(), None if most is None else most.finish()
 
 
-def _split(candidate: Evaluation, baseline: Evaluation | None, golden: GoldenSet) -> Iterator[frozenset[str]]:
+def split_queries(candidate: Evaluation, baseline: Evaluation | None, golden: GoldenSet) -> Iterator[frozenset[str]]:
     """Yield the queries of both runs in parts: the lists of very many at once would take a gigabyte.
 
     A grade that the set does not declare would be the highest in its own part only; then there is one part.
@@ -60,20 +66,16 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
     Lists that do not tell are not counted, and neither are queries without an answer, whose values no grade changes.
     """
     count = 0
-    for queries in _split(candidate, baseline, golden):
-        mine = _Lists(evaluation=candidate, golden=golden, queries=queries)
-        theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden, queries=queries)
-        others = _tops(theirs, measure)
-        for query, own in mine.tops(measure).items():
-            other = others.get(query, ())  # a query that was not asked has none
-            if own != other and query not in golden.unanswerable:
-                count += len({*(own or ()), *(other or ())} - mine.judged(query))
+    for queries in split_queries(candidate, baseline, golden):
+        mine = RunLists(evaluation=candidate, golden=golden, queries=queries)
+        theirs = None if baseline is None else RunLists(evaluation=baseline, golden=golden, queries=queries)
+        count += mine.count_unjudged(theirs, measure)
     return count
 
 
 def find_bounds(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> dict[str, MeasureBounds]:
     """Return the bounds of means over the unjudged documents of a run, of each measure for which its lists tell."""
-    lists = _Lists(evaluation=evaluation, golden=golden)
+    lists = RunLists(evaluation=evaluation, golden=golden)
     names = [
         name
         for name in measures
@@ -82,12 +84,14 @@ def find_bounds(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[st
     return measure_bounds(lists.score(names)) if names else {}
 
 
+KnownValues = Mapping[str, Mapping[str, float]]
+"""The values of queries that need no search, by measure and query."""
 _Top = tuple[str, ...] | None
 """The documents that a measure looks at, or their classes, the best first; None if the lists do not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Lists:
+class RunLists:
     """The lists that decided the scores of an evaluation, or some of them."""
 
     evaluation: Evaluation
@@ -117,12 +121,34 @@ class _Lists:
             return find_depth(measure) is not None  # they are whole, and need not be looked at
         return None not in self.tops(measure).values()
 
+    def tell(self, measure: str) -> bool:
+        """Return whether each list is long enough for a measure; that of a query that failed need not be."""
+        failures = self.evaluation.failures
+        return all(top is not None or query in failures for query, top in self.tops(measure).items())
+
     def score(self, measures: Sequence[str], others: Mapping[str, Sequence[str]] | None = None) -> Scores:
         """Return the scores of the lists, with bounds over their unjudged documents, and those of other lists."""
         return score_ranked(self.golden, self._hits, measures, self.evaluation, bounds=True, others=others)
 
+    def count_unjudged(self, others: RunLists | None, measure: str) -> int:
+        """Count the documents in the top k of a measure that nobody judged, where the lists of others differ."""
+        count, theirs = 0, _tops(others, measure)
+        for query, own in self.tops(measure).items():
+            other = theirs.get(query, ())  # a query that was not asked has none
+            if own != other and query not in self.golden.unanswerable:
+                count += len({*(own or ()), *(other or ())} - self.judged(query))
+        return count
+
     def judged(self, query: str) -> set[str]:
         return {self._unit(target.document) for target, _ in self.golden.grades_by_query.pairs(query)}
+
+    @property
+    def returned(self) -> Mapping[str, Sequence[Hit]]:
+        """The hits of each query. A query that failed has none, because it has the score of an empty list."""
+        failures = self.evaluation.failures
+        if failures.keys().isdisjoint(self._hits):
+            return self._hits
+        return {query: () if query in failures else hits for query, hits in self._hits.items()}
 
     @cached_property
     def _tops(self) -> dict[int | None, Mapping[str, _Top]]:
@@ -159,12 +185,12 @@ class _Lists:
         return self.golden.class_of.get(document, document)
 
 
-def _tops(lists: _Lists | None, measure: str) -> Mapping[str, _Top]:
+def _tops(lists: RunLists | None, measure: str) -> Mapping[str, _Top]:
     return {} if lists is None else lists.tops(measure)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Moving:
+class MovingScores:
     """An evaluation whose scores become the best or the worst that they could be beside another."""
 
     evaluation: Evaluation
@@ -181,11 +207,11 @@ class _Moving:
     def _rows(self) -> dict[str, int]:
         return {query: row for row, query in enumerate(self.evaluation.scores.queries)}
 
-    def move(self, mine: _Lists, theirs: _Lists | None) -> None:
-        """Move the scores of some lists, beside those of the other evaluation."""
+    def move(self, mine: RunLists, theirs: RunLists | None, known: KnownValues | None = None) -> None:
+        """Move the scores of some lists, beside those of the other evaluation. Those that are known need no search."""
         codes = self.evaluation.scores.codes
         rows = {query: self._rows[query] for query in mine.queries or self._rows if query in self._rows}
-        for name, changes in _find_changes(mine, theirs, rows, best=self.best):
+        for name, changes in _find_changes(mine, theirs, rows, best=self.best, known=known or {}):
             column = self.evaluation.scores.columns[name]
             self.values[list(changes), column] = list(changes.values())
             if any(math.isnan(value) and not codes[row, column] for row, value in changes.items()):
@@ -196,7 +222,7 @@ class _Moving:
         evaluation = self.evaluation
         self.values[:, list(self._lost)] = math.nan
         scores = evaluation.scores.with_values(self.values)
-        means = {name: _find_extreme(name, best=self.best) for name in evaluation.means if not _is_settled(name)}
+        means = {name: find_extreme(name, best=self.best) for name in evaluation.means if not _is_settled(name)}
         return replace(
             evaluation,
             scores=scores,
@@ -208,26 +234,30 @@ class _Moving:
 
 
 def _find_changes(
-    mine: _Lists, theirs: _Lists | None, rows: Mapping[str, int], *, best: bool
+    mine: RunLists, theirs: RunLists | None, rows: Mapping[str, int], *, best: bool, known: KnownValues
 ) -> Iterator[tuple[str, dict[int, float]]]:
     """Yield each measure with the values that could be others, by row of the table."""
     evaluation = mine.evaluation
     names = [name for name in evaluation.scores.measures if not _is_settled(name)]
-    scored = [name for name in names if find_depth(name) is not None]
+    scored = [name for name in names if find_depth(name) is not None and name not in known]
     ends: dict[str, dict[str, float]] = {}
     if mine.documents and scored:
         others = {} if theirs is None else theirs.documents
         table = mine.score(scored, others)
         ends = {name: (table.at_best() if best else table.at_worst()).column(name) for name in scored}
     for name in names:
-        extreme, tops, theirs_tops = _find_extreme(name, best=best), mine.tops(name), _tops(theirs, name)
+        extreme, tops, theirs_tops = find_extreme(name, best=best), mine.tops(name), _tops(theirs, name)
         changes = {}
         for query, row in rows.items():
             own, other = tops.get(query, ()), theirs_tops.get(query, ())
             if query in evaluation.failures or (own == other and own is not None):
                 continue
-            known = own is not None and other is not None
-            changes[row] = ends[name].get(query, math.nan) if known else extreme
+            if own is None or other is None:
+                changes[row] = extreme
+            elif name not in known:
+                changes[row] = ends[name].get(query, math.nan)
+            elif query in known[name]:
+                changes[row] = known[name][query]
         yield name, changes
 
 
@@ -238,7 +268,7 @@ def _is_settled(name: str) -> bool:
         return False
 
 
-def _find_extreme(name: str, *, best: bool) -> float:
+def find_extreme(name: str, *, best: bool) -> float:
     """Return the best or the worst value of a measure; NaN if there is none."""
     try:
         measure = Measure.parse(name)

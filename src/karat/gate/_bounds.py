@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from karat.core import GoldenSet, average
-from karat.evaluation import Evaluation, count_unjudged, find_ends
+from karat.evaluation import Evaluation, find_difference_ends
 from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.schema import DifferenceBounds
 
@@ -16,23 +16,21 @@ def bound_differences(
 ) -> Mapping[str, DifferenceBounds]:
     """Return the worst and the best difference of each measure over all grades of unjudged documents.
 
-    At the worst end the candidate has its worst scores and the baseline its best, each over all grades by itself, so
-    that no grades make the difference worse; at the best end it is the other way round.
+    Where some grades reach both ends they are exact: each document has one grade in both runs. Of other measures, each
+    end takes the grades that are worst for the one run, and those that are best for the other: no grades are worse.
     """
-    worst_candidate, best_baseline = find_ends(candidate, baseline, golden)
-    worst_baseline, best_candidate = find_ends(baseline, candidate, golden)
-    assert best_baseline is not None
-    assert best_candidate is not None
+    runs = find_difference_ends(candidate, baseline, golden, measures)
     bounds = {}
     for measure in measures:
-        worst = _differ(worst_candidate, best_baseline, measure)
-        best = _differ(best_candidate, worst_baseline, measure)
+        worst = _differ(*runs.worst, measure)
+        best = _differ(*runs.best, measure)
         ends = (-worst, -best) if lower_is_better(measure) else (worst, best)
         bounds[measure] = DifferenceBounds(
             worst=None if math.isnan(worst) else worst,
             best=None if math.isnan(best) else best,
             decided=ends[0] > 0 or ends[1] < 0 or ends[0] == ends[1],
-            unjudged=count_unjudged(candidate, baseline, golden, measure),
+            unjudged=runs.unjudged[measure],
+            exact=measure in runs.exact,
         )
     return bounds
 

@@ -50,6 +50,7 @@ from karat.measures._untestable import NOT_FOR, UNTESTABLE
 
 if TYPE_CHECKING:
     from karat.measures._definitions import list_measures
+    from karat.measures._differences import has_exact_difference, score_differences
     from karat.measures._document import measure_bounds, run_scores, score_report
     from karat.measures._hits import score_hits
     from karat.measures._linear import LinearMeasure, make_linear
@@ -97,6 +98,7 @@ __all__ = [
     "count_bands",
     "find_invented",
     "find_run_columns",
+    "has_exact_difference",
     "interpolate",
     "is_excused",
     "join_parts",
@@ -117,6 +119,7 @@ __all__ = [
     "refuse_bomb",
     "run_scores",
     "score",
+    "score_differences",
     "score_hits",
     "score_report",
     "score_runs",
@@ -148,11 +151,13 @@ del (
 _HOME = {
     "LinearMeasure": "_linear",
     "Overlap": "_overlap",
+    "has_exact_difference": "_differences",
     "make_linear": "_linear",
     "list_measures": "_definitions",
     "load_measures": "_own",
     "measure_bounds": "_document",
     "run_scores": "_document",
+    "score_differences": "_differences",
     "score_hits": "_hits",
     "score_report": "_document",
     "trec_eval": "_trec_eval",

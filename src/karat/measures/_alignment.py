@@ -156,10 +156,11 @@ class Alignment:
         rank = places - firsts[query] + 1
         return Hits(query=query, rank=rank, grade=np.zeros(len(query), np.int64), queries=len(self.queries))
 
-    def judge(self, query: Ints, rank: Ints, grade: int) -> Alignment:
+    def judge(self, query: Ints, rank: Ints, grade: int | Ints) -> Alignment:
         """Return the alignment with one more judgment for each query and rank; rank 0 is a document not retrieved.
 
-        The queries are in ascending order, and the documents at these ranks have no judgment.
+        The queries are in ascending order, and the documents at these ranks have no judgment. All get one grade, or
+        each its own.
         """
         at = self.starts[query + 1]
         # A document that was pooled and not judged has a row already, which must not be counted twice.
@@ -280,6 +281,17 @@ class Unjudged:
     """How many there are besides, which another ranking has, per query."""
     grade: int
     """The highest grade that they could have; it is relevant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """The documents down to a cut-off of two rankings that nobody judged, of queries whose rankings differ there."""
+
+    query: Ints
+    """The index of the query, in ascending order."""
+    first: Ints
+    """The rank in the first ranking; 0 if it is not there."""
+    second: Ints
 
 
 def _group(numbers: Ints) -> Iterator[Ints]:

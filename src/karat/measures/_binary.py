@@ -10,7 +10,7 @@ from karat.measures._measure import JUDGED_ONLY, REL, ROUNDING, Bound, measure, 
 from karat.measures._prefix import PrefixByRank
 
 
-@measure("P", REL, JUDGED_ONLY, aliases=("precision",), cutoff="required", unjudged="monotone")
+@measure("P", REL, JUDGED_ONLY, aliases=("precision",), cutoff="required", unjudged="additive")
 def precision(a: Alignment, k: int, *, rel: int) -> Floats:
     """Precision: the share of the top k that is relevant.
 
@@ -27,7 +27,7 @@ def precision(a: Alignment, k: int, *, rel: int) -> Floats:
     return a.hits.relevant(rel).top(k).count() / k
 
 
-@measure("R", REL, JUDGED_ONLY, aliases=("recall",), cutoff="required", unjudged="monotone")
+@measure("R", REL, JUDGED_ONLY, aliases=("recall",), cutoff="required", unjudged="share")
 def recall(a: Alignment, k: int, *, rel: int) -> Floats:
     """Recall: the share of the relevant documents that are in the top k.
 
@@ -43,7 +43,7 @@ def recall(a: Alignment, k: int, *, rel: int) -> Floats:
     return ratio(a.hits.relevant(rel).top(k).count(), a.relevant(rel))
 
 
-@measure("R_cap", REL, JUDGED_ONLY, aliases=("recall_cap", "relative_P"), cutoff="required", unjudged="monotone")
+@measure("R_cap", REL, JUDGED_ONLY, aliases=("recall_cap", "relative_P"), cutoff="required", unjudged="share")
 def capped_recall(a: Alignment, k: int, *, rel: int) -> Floats:
     """Capped recall: recall relative to the most that k ranks can hold, so that a perfect ranking always has 1.
 
@@ -59,7 +59,7 @@ def capped_recall(a: Alignment, k: int, *, rel: int) -> Floats:
     return ratio(a.hits.relevant(rel).top(k).count(), np.minimum(k, a.relevant(rel)))
 
 
-@measure("F1", REL, JUDGED_ONLY, aliases=("f_measure",), cutoff="required", unjudged="monotone")
+@measure("F1", REL, JUDGED_ONLY, aliases=("f_measure",), cutoff="required", unjudged="share")
 def f1(a: Alignment, k: int, *, rel: int) -> Floats:
     """F1: the harmonic mean of precision and recall at k.
 
@@ -184,7 +184,7 @@ def success(a: Alignment, k: int, *, rel: int) -> Floats:
 
 
 @measure(
-    "Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required", high=None, unjudged="monotone"
+    "Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required", high=None, unjudged="additive"
 )
 def hits(a: Alignment, k: int, *, rel: int) -> Floats:
     """Hits: the number of relevant documents in the top k.

@@ -97,7 +97,7 @@ def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, boun
         low, high = np.full((2, len(values)), np.nan)
         anything = ~known
     else:
-        grade = _highest_grade(measure, a, bounding.highest)
+        grade = highest_grade(measure, a, bounding.highest)
         low, high = _compute_ends(measure, a, Unjudged(hits=documents, others=others, grade=grade), judge)
         anything = np.isnan(compute(measure, a)) & ~known
     least, most = measure.bounds
@@ -108,7 +108,7 @@ def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, boun
     return np.where(np.isinf(ends), np.nan, ends)
 
 
-def _highest_grade(measure: Measure, a: Alignment, highest: int) -> int:
+def highest_grade(measure: Measure, a: Alignment, highest: int) -> int:
     """Return the highest grade that a document could have, as far as the measure tells grades apart."""
     arguments = measure.arguments()
     rel, scale = arguments.get("rel"), arguments.get("max_grade")

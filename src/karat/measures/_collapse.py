@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import chain, islice, pairwise
+from itertools import chain, count, islice, pairwise, repeat
 from operator import attrgetter, ge
 from sys import maxsize
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from karat.core import GoldenSet, Hit, HitList, InputError, Span, Target, Unit, UsageError, shorten
-from karat.measures._alignment import Alignment, Bools, Chunks, Ints
+from karat.measures._alignment import Alignment, Bools, Chunks, Ints, Pool
 from karat.measures._overlap import Overlap
 from karat.measures._whole import AlignedRows, align_whole
 
@@ -124,6 +124,29 @@ class Collapse:
                 known.update(_first_units(map(unit_of, _rank_documents(query, hits.get(query, ()))), k))
             counts.append(len(set(theirs) - known))
         return np.array(counts, np.int64)
+
+    def find_pool(self, first: Mapping[str, Sequence[Any]], second: Mapping[str, Sequence[Any]], k: int | None) -> Pool:
+        """Return the documents down to rank k of two rankings that nobody judged, where the rankings differ there.
+
+        Units are documents.
+        """
+        unit_of: Callable[[str], Hashable] = self._document if self.golden.class_of else str
+        judged = self.golden.grades_by_query
+        counts, ranks = [], ([], [])  # type: tuple[list[int], tuple[list[int], list[int]]]
+        for query in sorted(self._queries):
+            tops = [
+                _first_units(map(unit_of, _rank_documents(query, hits.get(query, ()))), k) for hits in (first, second)
+            ]
+            unjudged: set[Hashable] = set()
+            if tops[0] != tops[1]:
+                unjudged = set().union(*tops)
+                unjudged.difference_update([unit_of(target.document) for target, _ in judged.pairs(query)])
+            counts.append(len(unjudged))
+            if unjudged:
+                for top, own in zip(tops, ranks, strict=True):
+                    own.extend(map(dict(zip(top, count(1))).get, unjudged, repeat(0)))
+        query_of = np.repeat(np.arange(len(counts)), counts)
+        return Pool(query=query_of, first=np.array(ranks[0], np.int64), second=np.array(ranks[1], np.int64))
 
     def _align_whole(self, queries: list[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
         """Return the alignment of all queries if whole documents are judged and returned, or None."""

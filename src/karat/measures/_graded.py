@@ -51,7 +51,7 @@ def ideal_hits(a: Alignment, gain: str, gains: Gains) -> tuple[Hits, Floats]:
     return Hits(query=query, rank=ranked.ordinal + 1, grade=ranked.grade, queries=ranked.queries), value[order]
 
 
-@measure("DCG", GAIN, GAINS, JUDGED_ONLY, high=math.inf, unjudged="monotone")
+@measure("DCG", GAIN, GAINS, JUDGED_ONLY, high=math.inf, unjudged="additive")
 def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
     """Discounted cumulative gain: the gains of the ranking, discounted by rank.
 
@@ -165,7 +165,7 @@ def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> 
 _PERSISTENCE = Parameter(name="p", kind="float", default=0.8, low=0.0, high=0.999999, help="chance to read on")
 
 
-@measure("RBP", _PERSISTENCE, REL, JUDGED_ONLY, unjudged="monotone")
+@measure("RBP", _PERSISTENCE, REL, JUDGED_ONLY, unjudged="additive")
 def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) -> Floats:
     """Rank-biased precision: the gain per document of a user who reads on with probability p.
 
@@ -220,7 +220,7 @@ _SCALE = Parameter(
 )
 
 
-@measure("INSQ", _TARGET, _SCALE, JUDGED_ONLY, unjudged="monotone")
+@measure("INSQ", _TARGET, _SCALE, JUDGED_ONLY, unjudged="additive")
 def insq(a: Alignment, k: int | None, *, T: float, max_grade: int) -> Floats:  # noqa: N803 (the paper's name)
     """INSQ: a weighted precision for a user who wants T relevant documents, and reads further the larger T is.
 

@@ -84,7 +84,7 @@ def score_hits(
     chosen = Options(**options)
     _check_arguments(golden, hits, unit, others, chosen)
     names = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
-    using = _fill_in(golden, names, conventions(chosen.conventions))
+    using = fill_in(golden, names, conventions(chosen.conventions))
     wanted = wanted_measures(names, using)
     places = any(map(_needs_places, wanted))
     collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve, places=places)
@@ -117,7 +117,7 @@ def _needs_places(measure: Measure) -> bool:
     return not is_own or measure.name in _SPAN_MEASURES
 
 
-def _fill_in(golden: GoldenSet, names: Sequence[str | Measure] | None, using: Conventions) -> Conventions:
+def fill_in(golden: GoldenSet, names: Sequence[str | Measure] | None, using: Conventions) -> Conventions:
     """Return conventions under which ``rel`` is that of the golden set, where they leave it open."""
     measures = [(text, Measure.parse(text)) for text in (using.measures if names is None else names)]
     open_ = {

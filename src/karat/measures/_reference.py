@@ -108,7 +108,14 @@ def _bounds(definition: Definition) -> str:
         return "none"
     if isinstance(definition.unjudged, Bound):
         return "exact" if definition.unjudged.exact else "the worst is exact, the best a bound"
-    texts = {"monotone": "exact", "independent": "judgments do not matter", "counted": "none, since it counts them"}
+    both = "exact, also of the difference of two runs"
+    texts = {
+        "monotone": "exact",
+        "additive": both,
+        "share": both,
+        "independent": "judgments do not matter",
+        "counted": "none, since it counts them",
+    }
     return texts[definition.unjudged]
 
 

@@ -37,7 +37,7 @@ def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> F
     return np.where(relevant > 0, share, np.nan) if relative else share
 
 
-@measure("SetR", REL, aliases=("set_recall",), cutoff="none", unjudged="monotone")
+@measure("SetR", REL, aliases=("set_recall",), cutoff="none", unjudged="share")
 def set_recall(a: Alignment, k: None, *, rel: int) -> Floats:
     """Set recall: the share of the relevant documents that were returned at any rank.
 

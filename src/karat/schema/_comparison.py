@@ -15,13 +15,16 @@ class DifferenceBounds(Struct, frozen=True, kw_only=True):
     """How far the grades of unjudged documents could move a difference."""
 
     worst: float | None
-    """The difference with the grades that are worst for the candidate and best for the baseline, each by itself; null
+    """The difference with the grades of unjudged documents that are worst for the candidate beside the baseline; null
     where there is no bound."""
     best: float | None
     decided: bool
     """Whether the same run is better at both ends, or none is, so that no more judging can change that."""
     unjudged: int
     """How many pairs of query and document have no judgment, in the top k of queries whose lists differ."""
+    exact: bool = False
+    """Whether some grades reach both ends, with one grade for each document in both runs. If not, each end takes the
+    grades of one run by themselves, so that the true difference lies between them and may reach neither."""
 
 
 class AnsweredChange(Struct, frozen=True, kw_only=True):
