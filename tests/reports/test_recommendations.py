@@ -212,11 +212,15 @@ def test_a_mean_that_is_missing_is_not_called_low() -> None:
 
 
 def test_too_few_queries_says_how_many_would_do() -> None:
-    """The largest number that an inconclusive check asks for, and the queries that lost, the worst first."""
+    """The largest number that an inconclusive check asks for, and the queries that lost, the worst first.
+
+    A drop may be shown all the same; the finding says how many queries were compared, and not how many were asked.
+    """
     document = make_document(
-        checks=[make_check("non_inferior", "inconclusive", difference=-0.05, limit=0.04, needed=90)]
+        checks=[make_check("non_inferior", "inconclusive", difference=-0.05, limit=0.04, needed=90, n=3)]
     )
     (recommendation,) = recommendations_of(document, "too-few-queries")
+    assert recommendation.finding == "RR@10: 3 queries cannot tell whether it got worse by more than is tolerated"
     assert recommendation.advice.startswith("about 90 would show a drop of 0.05 in RR@10")
     assert recommendation.queries == ("q3", "q4")
 

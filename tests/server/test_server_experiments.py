@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from karat.experiments import SweepSettings, find_sweeps, read_sweep, run_sweep, sweep_document
 from karat.index import Indexer
-from server.served import make_client
+from server.served import make_client, make_served_project
 from sweeping import MODULE, make_project, record_baseline, systems
 
 
@@ -114,3 +114,15 @@ def test_the_page_says_what_the_sweep_said(tmp_path: Path, monkeypatch: pytest.M
             assert line["difference"] == variant.objective.difference
             assert line["results"] == variant.results
             assert line["run"]
+
+
+def test_the_overview_is_about_the_newest_run_that_is_no_variant(tmp_path: Path) -> None:
+    """And it says that there are newer ones, which its trend and the list of runs show."""
+    folder = make_served_project(tmp_path)
+    log = folder / "experiments.json"
+    log.write_text(log.read_text().replace("runs/old.jsonl", "runs/new.jsonl"))
+    Indexer(folder).update()
+    client = make_client(folder)
+    page = client.get("/index.json").json()
+    assert (page["latest"]["id"], page["newer"]) == ("old", 1)
+    assert "1 newer run is a variant" in client.get("/").text

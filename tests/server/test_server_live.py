@@ -70,10 +70,13 @@ def test_axes_have_numbers_that_tell_ticks_apart(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "ticks"), [(0.05, [0, 0.02, 0.04]), (1.1, [0, 0.5, 1]), (7, [0, 2, 4, 6]), (130_000, [0, 50_000, 100_000])]
-)
+    ("most", "ticks"), [
+        (0.05, [0, 0.02, 0.04, 0.06]), (1, [0, 0.5, 1]), (1.1, [0, 0.5, 1, 1.5]), (7, [0, 2, 4, 6, 8]),
+        (0.3, [0, 0.1, 0.2, 0.3]), (130_000, [0, 50_000, 100_000, 150_000]),
+    ],
+)  # fmt: skip
 def test_ticks_are_round(most: float, ticks: list[float]) -> None:
-    """Of values however small or large."""
+    """Of values however small or large; none is above the last tick."""
     assert list_ticks(most) == pytest.approx(ticks)
 
 
@@ -84,6 +87,24 @@ def test_a_page_says_how_to_switch_an_alert_off(client: TestClient) -> None:
         assert f"{alert['name']}</code>" in page
     assert "Asked again" in page
     assert "Searched again" not in page
+
+
+def test_an_alert_is_said_in_words_and_units(client: TestClient) -> None:
+    """How long nobody asked, and from when on that is an alert; never a number without its unit."""
+    page, overview = client.get("/live").text, client.get("/").text
+    for text in (page, overview):
+        assert re.search(r"[Nn]o query for [\d.]+ hours, an alert from 60 min", text)
+    assert re.search(r"[\d,]+ min<span class=\"was\">n = 1", page)
+    assert "e+0" not in page
+
+
+def test_every_query_is_in_a_share(client: TestClient) -> None:
+    """Also one of which nobody knows how it ended; and no page says that nothing in the golden set is like a query."""
+    page = client.get("/live").text
+    rates = {rate["name"]: rate["count"] for rate in client.get("/live.json").json()["traffic"]["report"]["rates"]}
+    assert rates["failed"] + rates["used"] + rates["unknown"] == 5
+    assert "<dt>Unknown</dt>" in page
+    assert "nothing like it" not in page
 
 
 def test_sessions_are_filtered_and_paged(client: TestClient) -> None:

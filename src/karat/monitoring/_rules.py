@@ -57,9 +57,12 @@ def describe_rule(name: str, limit: AlertLimit) -> str:
 
     >>> describe_rule("coverage", AlertLimit(limit=0.7, minutes=5)), describe_rule("index", AlertLimit(limit=None))
     ('below 0.7 for 5 min', 'if there is any')
+    >>> describe_rule("silence", AlertLimit(limit=60))
+    'from 60 min'
     """
+    unit = " min" if name == "silence" else ""
     held = f" for {limit.minutes:g} min" if limit.minutes else ""
-    return "if there is any" if limit.limit is None else f"{RULES[name].side} {limit.limit:g}{held}"
+    return "if there is any" if limit.limit is None else f"{RULES[name].side} {limit.limit:g}{unit}{held}"
 
 
 def judge_alert(

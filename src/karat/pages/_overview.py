@@ -17,6 +17,7 @@ from karat.pages._live import read_traffic
 from karat.pages._store import LiveStore
 from karat.pages._trials import link_trial
 from karat.projects.saved_runs import find_variants
+from karat.reports import describe_alert
 from karat.schema import DecisionDocument, GoldenReport, MeasureRow
 from karat.schema.labelling import LabelQueue, LabelStatus
 from karat.schema.pages import (
@@ -74,6 +75,7 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewR
         baseline=baseline,
         golden=_describe_golden(index, lint),
         latest=latest,
+        newer=complete.index(latest) if latest else 0,
         unknown=_explain_unknown(report),
         measures=_list_measures(gated, report, lint),
         trend=tuple(_make_point(line, gated) for line in reversed(complete[:_POINTS])),
@@ -155,7 +157,7 @@ def _describe_traffic(index: Index, store: LiveStore) -> TrafficLine | None:
         rates=tuple(rate for rate in report.rates if rate.name in _RATES),
         p95=report.latency.p95 if report.latency else None,
         status=watch.status,
-        firing=tuple(f"{alert.title}, {alert.rule}" for alert in watch.alerts if alert.state == "firing"),
+        firing=tuple(describe_alert(alert) for alert in watch.alerts if alert.state == "firing"),
     )
 
 
@@ -201,7 +203,7 @@ def _list_live_steps(traffic: TrafficLine | None, trials: tuple[TrialLine, ...])
     """Yield what live traffic asks for: alerts first, then trials that can be decided."""
     if traffic is not None and traffic.firing:
         title = "Look at live traffic: an alert fires"
-        yield NextStep(title=title, why="; ".join(traffic.firing[:3]), address="/live#alerts")
+        yield NextStep(title=title, why=f"{'; '.join(traffic.firing[:3])}.", address="/live#alerts")
     for trial in trials:
         if trial.decision != "continue":
             why = f"The evidence allows {trial.decision}: {trial.reason}."

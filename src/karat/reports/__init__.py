@@ -57,8 +57,10 @@ if TYPE_CHECKING:
     from karat.reports._trial import describe_trial, describe_wins, format_odds, render_trial_html, render_trial_svg
     from karat.reports._verdict import explain_outcome, is_observed_drop
     from karat.reports._watch import (
+        describe_alert,
         describe_canary,
         describe_watch,
+        format_signal,
         list_canary_tables,
         list_watch_tables,
         render_canary_html,
@@ -85,6 +87,7 @@ __all__ = [
     "bars",
     "decision_schema",
     "defuse",
+    "describe_alert",
     "describe_canary",
     "describe_estimate",
     "describe_policy",
@@ -102,6 +105,7 @@ __all__ = [
     "explain_outcome",
     "format_odds",
     "format_rate",
+    "format_signal",
     "hints",
     "is_observed_drop",
     "iterate_json",
@@ -184,8 +188,10 @@ _HOME = {
     **dict.fromkeys(("describe_shadow", "list_shadow_facts", "list_shadow_tables", "render_shadow_html"), "_shadow"),
     **dict.fromkeys(
         (
+            "describe_alert",
             "describe_canary",
             "describe_watch",
+            "format_signal",
             "list_canary_tables",
             "list_watch_tables",
             "render_canary_html",

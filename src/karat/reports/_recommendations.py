@@ -320,12 +320,13 @@ def _few(document: DecisionDocument) -> Iterator[Recommendation]:
     most = max(unsure, key=lambda check: check.needed or 0)
     names = list(dict.fromkeys(check.metric for check in unsure))
     lost = dict.fromkeys(id_ for name in names for id_ in losers(document, name))
+    compared = {check.n for check in unsure if check.n is not None}
+    many = count_things(compared.pop(), "query", "queries") if len(compared) == 1 else "the queries"
+    subject = "it" if len(names) == 1 else "they"
+    # That there is some drop may well be shown: what nobody knows is whether it is larger than the rule tolerates.
     yield Recommendation(
         rule="too-few-queries",
-        finding=(
-            f"{', '.join(names)}: no drop is shown, and none ruled out, "
-            f"by {count_things(document.run.queries, 'query', 'queries')}"
-        ),
+        finding=f"{', '.join(names)}: {many} cannot tell whether {subject} got worse by more than is tolerated",
         advice=f"about {most.needed:,} would {describe_aim(most, most.metric)}; until then look at those that lost",
         queries=tuple(lost),
     )

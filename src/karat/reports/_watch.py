@@ -57,6 +57,14 @@ def render_watch_html(report: WatchReport) -> str:
     )
 
 
+def describe_alert(alert: WatchAlert) -> str:
+    """Return what an alert has found, and from when on it fires, as one clause without a full stop."""
+    if alert.name == "silence" and alert.value is not None:
+        return f"no query for {_format_age(alert.value)}, an alert {alert.rule}"
+    value = "" if alert.value is None else f": {format_signal(alert.value, alert.name)}"
+    return f"{alert.title}{value}, an alert {alert.rule}"
+
+
 def describe_watch(report: WatchReport) -> str:
     """Return the report in a sentence."""
     firing = [alert for alert in report.alerts if alert.state == "firing"]
@@ -73,8 +81,11 @@ def _describe_silence(minutes: float | None) -> str:
     """Return how old the newest query is, in a sentence."""
     if minutes is None:
         return ""
-    age = f"{minutes / 60:.1f} hours" if minutes >= _TWO_HOURS else f"{count(round(minutes), 'minute')}"
-    return f" The newest query is {age} old."
+    return f" The newest query is {_format_age(minutes)} old."
+
+
+def _format_age(minutes: float) -> str:
+    return f"{minutes / 60:.1f} hours" if minutes >= _TWO_HOURS else f"{count(round(minutes), 'minute')}"
 
 
 def list_watch_tables(report: WatchReport) -> Iterator[WatchTable]:
@@ -101,12 +112,12 @@ def _row_alert(alert: WatchAlert) -> tuple[str, ...]:
         state = f"{state}, open since {alert.opened}"
     elif alert.opened:
         state = f"{state} since {alert.opened}"
-    return alert.name, state, _number(alert.value, alert.name), alert.rule, f"{alert.n:,}", why
+    return alert.name, state, format_signal(alert.value, alert.name), alert.rule, f"{alert.n:,}", why
 
 
 def _row_window(window: WatchWindow, names: Sequence[str]) -> tuple[str, ...]:
     state = "" if window.state == "complete" else f" ({window.state})"
-    values = (_number(window.signals[name].value, name) if name in window.signals else "-" for name in names)
+    values = (format_signal(window.signals[name].value, name) if name in window.signals else "-" for name in names)
     return f"{_span(window.start, window.end)}{state}", f"{window.samples:,}", *values
 
 
@@ -119,8 +130,15 @@ def _span(start: str, end: str) -> str:
     return f"{start[:10]} {start[11:16]} to {end[11:16]}"
 
 
-def _number(value: float | None, name: str = "") -> str:
-    return "-" if value is None else f"{value:,.0f}" if name in _COUNTS else f"{value:.3f}"
+def format_signal(value: float | None, name: str = "") -> str:
+    """Return a value of an alert as its table shows it.
+
+    >>> format_signal(5689.4, "silence"), format_signal(0.0412, "p95"), format_signal(120, "index"), format_signal(None)
+    ('5,689 min', '0.041', '120', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:,.0f}{' min' if name == 'silence' else ''}" if name in _COUNTS else f"{value:.3f}"
 
 
 def render_canary_html(report: CanaryReport) -> str:
@@ -158,4 +176,4 @@ def list_canary_tables(report: CanaryReport) -> Iterator[WatchTable]:
 
 def _row_rule(rule: CanaryRule) -> tuple[str, ...]:
     state = "not met" if rule.kind == "step" and rule.state == "firing" else _STATES[rule.state]
-    return rule.name, state, _number(rule.canary, rule.name), _number(rule.live), rule.rule, rule.reason
+    return rule.name, state, format_signal(rule.canary, rule.name), format_signal(rule.live), rule.rule, rule.reason

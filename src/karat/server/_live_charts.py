@@ -16,6 +16,7 @@ _SHAPES = {
     "error": ("cross", "fail"), "nothing found": ("cross", "fail"), "not useful": ("diamond", "inconclusive"),
     "asked again": ("diamond", "inconclusive"), "unknown": ("ring", "none"), "used": ("circle", "pass"),
 }  # fmt: skip
+_ROUNDING = 1e-9  # 0.3 / 0.1 is a little less than 3, and 0.6 / 0.2 a little more than it
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
@@ -23,8 +24,8 @@ def draw_traffic(page: LivePage, name: str = "") -> Chart:  # noqa: ARG001 (as o
     """Draw how many queries were asked, and how many of them failed or found nothing."""
     buckets = _require_buckets(page)
     chart = Chart(width=560, height=184, title="Queries over time")
-    most = max((bucket.queries for bucket in buckets), default=0) or 1
-    _draw_ticks(chart, most, [tick for tick in list_ticks(most) if tick == int(tick)])
+    largest = max((bucket.queries for bucket in buckets), default=0) or 1
+    most = _draw_ticks(chart, [tick for tick in list_ticks(largest) if tick == int(tick)])
     width = (_RIGHT - _LEFT) / max(1, len(buckets))
     for place, bucket in enumerate(buckets):
         x, bad = _LEFT + place * width, bucket.nothing_found + bucket.errors
@@ -45,8 +46,8 @@ def draw_latency(page: LivePage, name: str = "") -> Chart:  # noqa: ARG001 (as o
     buckets = _require_buckets(page)
     chart = Chart(width=560, height=184, title="p95 of the latency over time")
     values = [bucket.p95 for bucket in buckets]
-    most = max((value for value in values if value is not None), default=0.0) * 1.1 or 1.0
-    _draw_ticks(chart, most, list_ticks(most))
+    largest = max((value for value in values if value is not None), default=0.0) or 1.0
+    most = _draw_ticks(chart, list_ticks(largest))
     width = (_RIGHT - _LEFT) / max(1, len(buckets))
     piece: list[tuple[float, float]] = []
     for place, value in enumerate((*values, None)):
@@ -116,11 +117,13 @@ def _write_times(chart: Chart, buckets: Sequence[TrafficBucket]) -> None:
         chart.text(_RIGHT, 174, "now", anchor="end")
 
 
-def _draw_ticks(chart: Chart, most: float, ticks: Sequence[float]) -> None:
+def _draw_ticks(chart: Chart, ticks: Sequence[float]) -> float:
+    """Draw an axis from 0 up, and return what is at its top."""
     for tick in ticks:
-        y = scale(0, most, _BOTTOM, _TOP, tick)
+        y = scale(0, ticks[-1], _BOTTOM, _TOP, tick)
         chart.line(_LEFT, y, _RIGHT, y, "grid")
         chart.text(_LEFT - 6, y + 4, _format_tick(tick), anchor="end")
+    return ticks[-1]
 
 
 def _format_tick(value: float) -> str:
@@ -136,10 +139,10 @@ def _format_tick(value: float) -> str:
 
 
 def list_ticks(most: float) -> list[float]:
-    """Return the round numbers of an axis from 0 to the largest value."""
+    """Return the round numbers of an axis from 0 to the first one that no value is above."""
     size = 10.0 ** (math.floor(math.log10(most)) - 1)
     step = next(step * size for step in (*_STEPS, 1000) if most / (step * size) <= 4)
-    return [place * step for place in range(int(most / step) + 1)]
+    return [place * step for place in range(math.ceil(most / step - _ROUNDING) + 1)]
 
 
 def _require_buckets(page: LivePage) -> Sequence[TrafficBucket]:

@@ -15,7 +15,15 @@ from msgspec import UNSET
 
 from karat.core import format_ms, shorten_digest
 from karat.pages import link_session, show_value
-from karat.reports import describe_rule, describe_trial, explain_outcome, format_odds, name_check
+from karat.reports import (
+    describe_alert,
+    describe_rule,
+    describe_trial,
+    explain_outcome,
+    format_odds,
+    format_signal,
+    name_check,
+)
 from karat.server._charts import DRAWN
 from karat.server._live_charts import draw_latency, draw_session, draw_timeline, draw_traffic
 from karat.server._markdown import show_markdown
@@ -102,6 +110,7 @@ def make_environment() -> Environment:
     environment.globals.update(DRAWN, draw_parallel=draw_parallel)
     environment.globals.update(draw_trial=draw_trial, describe_trial=describe_trial, link_session=link_session)
     environment.globals.update(describe_rule=describe_rule, explain_outcome=explain_outcome, name_check=name_check)
+    environment.globals.update(describe_alert=describe_alert, format_signal=format_signal)
     environment.globals.update(draw_traffic=draw_traffic, draw_latency=draw_latency)
     environment.globals.update(draw_session=draw_session, draw_timeline=draw_timeline)
     return environment

@@ -144,7 +144,9 @@ class OverviewPage(Struct, frozen=True, kw_only=True):
     golden: GoldenLine | None
     """null while the golden set cannot be read."""
     latest: RunLine | None
-    """The newest complete run."""
+    """The newest complete run that is no variant of a sweep; the newest of all if there is no other."""
+    newer: Count = 0
+    """Complete runs that are newer than that: variants of a sweep."""
     unknown: tuple[str, ...]
     """Why it is inconclusive: the first reasons; empty for any other verdict."""
     measures: tuple[GatedMeasure, ...]
