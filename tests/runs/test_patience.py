@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from each import each
 from karat.core import GoldenSet, Query, SystemFailed
 from karat.runs import Settings, make_run, read_run_file
 
@@ -42,6 +45,28 @@ def test_a_service_that_fails_alike_from_the_start_is_asked_five_queries(tmp_pat
         make_run(GOLDEN, system, Settings(warm_up=0), output=tmp_path / "run.jsonl")
     assert system.calls == 5
     assert not (tmp_path / "run.jsonl").exists()
+
+
+@each(
+    "found",
+    [
+        {"hits": [{"id": "a"}]},
+        [{"doc": "a", "score": 1.0}],
+        [{"id": "a", "score": float("nan")}],
+        "a",
+    ],
+)
+def test_what_the_system_returned_does_not_tell_its_failures_apart(found: Any) -> None:
+    """The message quotes it, and it is another for each question; the mistake is the same."""
+    asked = []
+
+    def retrieve(query: str, k: int) -> Any:
+        asked.append(query)
+        return json.loads(json.dumps(found).replace('"a"', json.dumps(f"answer to {query}")))
+
+    with pytest.raises(SystemFailed, match="the first 5 questions failed in the same way, and the other 4 were not"):
+        make_run(GOLDEN, retrieve, Settings(warm_up=0))
+    assert len(asked) == 5
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ def test_the_id_of_a_question_does_not_depend_on_its_place(tmp_path: Path) -> No
     first = read(tmp_path, "question,document\nopen?,a\nmaps?,b\n")
     second = read(tmp_path, "question,document\nmaps?,b\nopen?,a\n")
     assert {query.id for query in first.queries} == {query.id for query in second.queries}
+    assert re.fullmatch(r"open-[0-9a-f]{6}", first.queries[0].id)  # and people know it again
+    assert re.fullmatch(r"q-[0-9a-f]{6}", read(tmp_path, "question,document\n???,a\n").queries[0].id)
 
 
 def test_a_grade_that_is_missing_is_not_a_judgment(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,8 @@ from karat.golden.formats._records import digest, name_from_path, read_cell, rea
 from karat.golden.formats._scale import HIGHEST, scale_up_to
 
 _WRAPPER = "questions"
+_WORDS = 24  # characters of a question in its id
+_DIGITS = 6  # of its digest; two questions with one id are a mistake that is reported
 _QUESTION = ("question", "query")
 _ID = ("id", "query_id")
 _ONE = ("document", "document_id", "doc_id")
@@ -67,7 +70,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
 def _read_query(row: Row) -> Query:
     text = row.text(*_QUESTION)
     return Query(
-        id=row.id(*_ID, default="") or f"q-{digest(text)}",
+        id=row.id(*_ID, default="") or _name(text),
         text=text,
         category=row.text("category", default=""),
         type=row.text("type", default=""),
@@ -75,6 +78,17 @@ def _read_query(row: Row) -> Query:
         answer=row.text("answer", "reference_answer", default=""),
         answerable=_read_answerable(row),
     )
+
+
+def _name(text: str) -> str:
+    """Return an id that depends on the question alone: its first words, for people, and a part of its digest.
+
+    >>> _name("How long do I have to give a bicycle back?")
+    'how-long-do-i-have-to-99e90c'
+    """
+    words = "-".join(re.findall(r"\w+", text.casefold()))
+    first = words if len(words) <= _WORDS else words[: _WORDS + 1].rpartition("-")[0]
+    return f"{first or 'q'}-{digest(text)[:_DIGITS]}"
 
 
 def _read_answerable(row: Row) -> bool:
