@@ -98,7 +98,8 @@ class TestUpdate:
 
     def test_force_that_is_not_needed_is_not_recorded(self, run: Run, folder: Path) -> None:
         """The run passed its gate, and the file does not say otherwise."""
-        run("update", "runs/good.jsonl", "--force", "just in case")
+        _, err = run("update", "runs/good.jsonl", "--force", "just in case")
+        assert "karat: --force was not needed, so that its reason is not recorded\n" in err
         assert read_baseline("baseline.json").forced == ""
 
     def test_a_forced_one_does_not_stay_so(self, run: Run, folder: Path) -> None:

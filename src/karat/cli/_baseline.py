@@ -99,6 +99,8 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     replaced = acceptance.decision.baseline
     for note in (*describe_growth(acceptance.baseline.evaluation, "run"), *describe_growth(replaced, "baseline")):
         say(note)
+    if options["force"] and not acceptance.baseline.forced:
+        say("--force was not needed, so that its reason is not recorded")
     for check in acceptance.inconclusive:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
