@@ -170,6 +170,16 @@ def test_drift_is_what_the_set_does_not_have() -> None:
     assert make_report(None).drift is None
 
 
+def test_the_nearest_golden_query_is_the_one_with_the_same_words() -> None:
+    """Another one may share all of its words, too, since words without meaning do not count."""
+    golden = GoldenSet(queries=tuple(Query(id=name, text=text) for name, text in (
+        ("a", "VPN token?"), ("z", "the vpn token, please"), ("y", "how do I get into the office"),
+    )))  # fmt: skip
+    for text, nearest in (("vpn token", "a"), ("The VPN token please", "z"), ("a vpn token for me", "z")):
+        report = report_sessions(rebuild_sessions([ask("1", 1, text, error="no index")], []), golden)
+        assert report.worst[0].nearest == nearest
+
+
 def test_a_report_without_queries_says_so() -> None:
     """Nothing is a number then."""
     report = report_sessions([], GOLD)

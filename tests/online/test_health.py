@@ -281,7 +281,7 @@ def test_what_is_on_its_way_to_people(path: Path) -> None:
     lines = done.stdout.decode().splitlines()[-4:]
     assert lines[0].startswith("trial    rerank 1 is running since ")
     assert lines[1].startswith("flag     shadowed is at 0 %, and 10 % in the shadow, since ")
-    assert lines[3] == "alert    p95 is open since 2023-11-14T22:13:20.000000Z"
+    assert lines[3] == "alert    p95 is open since 2023-11-14T22:13:20.000000Z: karat online watch says why"
 
 
 def test_how_long_records_wait_and_how_much_room_there_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,10 @@ def _text(health: OnlineHealth) -> str:
         f"{flag.changed}"
         for flag in health.flags
     ]
-    lines += [f"alert    {escaped(alert.name)} is open since {alert.opened}" for alert in health.alerts]
+    lines += [
+        f"alert    {escaped(alert.name)} is open since {alert.opened}: karat online watch says why"
+        for alert in health.alerts
+    ]
     return "\n".join(lines)
 
 

@@ -17,9 +17,9 @@ from karat.feedback._detectors import SIMILAR, compare_words
 from karat.feedback._gathering import Gathering, LiveQuery
 from karat.feedback._sampling import NO_QUERIES
 from karat.feedback._sessions import Oddities, Session
-from karat.feedback._traffic import CITED, COVERED, RATES, Traffic, TrafficCounter
+from karat.feedback._traffic import CITED, COVERED, RATES, Traffic, TrafficCounter, index_golden
 from karat.stats import ValueCounts
-from karat.text import content
+from karat.text import content, folded
 
 if TYPE_CHECKING:
     from karat.schema.feedback import OnlineDrift, OnlineIntent, OnlineLatency, OnlineQuery, OnlineRate, OnlineReport
@@ -174,7 +174,12 @@ def _show(live: LiveQuery, golden: GoldenSet | None) -> OnlineQuery:
 
 
 def _find_nearest(text: str, golden: GoldenSet) -> str:
-    """Return the id of the golden query that shares most words with a text; empty if none shares half of them."""
+    """Return the id of the golden query that asks a text in the same words, or else shares most words with it.
+
+    It is empty if none shares half of them.
+    """
+    if (same := index_golden(golden).get(folded(text))) is not None:
+        return same
     subject = set(content(text))
     near = [
         (compare_words(query.text, text), query.id) for query in golden.queries if subject & set(content(query.text))

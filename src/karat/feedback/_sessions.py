@@ -31,7 +31,7 @@ class AskedQuery:
     reused: tuple[str, ...] = ()
     """Documents that were cited, or whose words were used, in what was written next."""
     repeats: str = ""
-    """The id of the earlier query that it asks again in other words; empty if it does not."""
+    """The id of the earlier query that it asks again, in the same or similar words; empty if it does not."""
     repeated: bool = False
     """Whether a later query asks it again, or an event says so: it had not been enough."""
     told: tuple[float, ...] = ()

@@ -34,9 +34,9 @@ RULES: Mapping[str, AlertRule] = {
     "normaliser": AlertRule(title="queries by another normaliser of the same build", side="above"),
     "rank_similarity": AlertRule(title="tau-b of the first ten with those before", side="below"),
     "p95": AlertRule(title="rise of p95 over the baseline", side="above"),
-    "errors": AlertRule(title="queries that failed", side="from"),
+    "errors": AlertRule(title="queries that ended with an error", side="from"),
     "nothing_found": AlertRule(title="queries that found nothing", side="from"),
-    "asked_again": AlertRule(title="queries that ask an earlier one again", side="from"),
+    "asked_again": AlertRule(title="queries that were asked again", side="from"),
     "silence": AlertRule(title="minutes since the newest query", side="from"),
     "dropped": AlertRule(title="records that hosts dropped since the last look", side="above"),
 }

@@ -12,7 +12,7 @@ called useless, else 0."""
 FOUND = "Found"
 """The share of queries that found something, without an error."""
 ASKED_ONCE = "AskedOnce"
-"""The share of queries that were not asked again in other words."""
+"""The share of queries that were not asked again, in the same or similar words."""
 IN_TIME = "InTime@"
 """``InTime@500`` is the share of queries that were answered within 500 ms."""
 BEHAVIOUR = (CLICK_RR, SUCCESS, FOUND, ASKED_ONCE)

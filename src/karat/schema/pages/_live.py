@@ -125,7 +125,9 @@ class TimelineStep(Struct, frozen=True, kw_only=True):
     value: Number | None = None
     outcome: str = ""
     error: str = ""
-    repeats: Annotated[bool, Meta(description="Whether it asks an earlier query again, in other words.")] = False
+    repeats: Annotated[
+        bool, Meta(description="Whether it asks an earlier query again, in the same or similar words.")
+    ] = False
     milliseconds: Number | None = None
     answer: str = ""
     hits: tuple[TimelineHit, ...] = ()
