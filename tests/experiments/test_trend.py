@@ -317,3 +317,31 @@ def test_a_pipe_among_the_runs_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "runs" / "pipe.jsonl")
     trend = read_trend([tmp_path])
     assert [reason.partition(": ")[2] for _, reason in trend.skipped] == ["is a pipe, not a file"]
+
+
+def test_runs_of_other_programs_have_the_day_in_their_names(tmp_path: Path) -> None:
+    """Copies have the time of the copying, which says nothing. A name with two days, or a day that is none, has none.
+
+    They may be named, or lie in a folder; a folder that has run files of karat has its other files left alone.
+    """
+    project, kept = tmp_path / "project", tmp_path / "weekly"
+    project.mkdir()
+    kept.mkdir()
+    golden_set = make_project(project)
+    lines = [f"{query.id} Q0 {golden_set.documents[0].id} 1 1.0 bm25\n" for query in golden_set.queries]
+    names_ = ("bm25-2026-01-05.txt", "bm25_20260112.run", "2026-01-19-bm25.trec")
+    for name in reversed(names_):
+        (kept / name).write_text("".join(lines))
+    for paths in ([kept / name for name in names_], [kept]):
+        points = read_trend(paths, golden=project).histories[0].points
+        assert [point.file.path.name for point in points] == list(names_)
+        assert [(str(point.file.day), point.file.day_from) for point in points] == [
+            ("2026-01-05", "name"), ("2026-01-12", "name"), ("2026-01-19", "name"),
+        ]  # fmt: skip
+    for name in ("a-2026-01-05-b-2026-01-06.txt", "a-2026-02-30.txt", "a-120260105.txt", "a-2026-0105.txt", "a.txt"):
+        path = kept / name
+        path.write_text("".join(lines))
+        assert read_trend([path], golden=project).histories[0].points[0].file.day_from == "modified"
+    make_run(kept, golden_set, FIRST, "p-2026-01-01-aaaaaaaa").rename(kept / "p-2026-01-01-aaaaaaaa.jsonl")
+    (kept / "runs").rmdir()
+    assert names(read_trend([kept], golden=project)) == ["p-2026-01-01-aaaaaaaa"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import os
 import sys
 import threading
@@ -402,3 +404,19 @@ def test_spans_of_a_tracing_tool_are_a_run(tmp_path: Path, indent: int | None) -
     assert karat.score({"Is there wifi?": {"pool": 1}}, other, ["RR"]).mean() == {"RR": 1.0}
     with pytest.raises(karat.InputError, match="holds spans, not judgments"):
         karat.score(path, other, ["RR"])
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [
+        (bz2.compress, "bzip2"), (lzma.compress, "xz"), (lambda data: b"\x28\xb5\x2f\xfd" + data + b"\xff", "zstd"),
+        (lambda data: b"PK\x03\x04\xff" + data, "zip"),
+    ],
+    ids=["bzip2", "xz", "zstd", "zip"],
+)  # fmt: skip
+def test_a_file_that_another_program_packed_is_named(tmp_path: Path, pack: Callable[[bytes], bytes], name: str) -> None:
+    """It is no text in another encoding, so that iconv would be bad advice."""
+    run = tmp_path / "run.txt"
+    run.write_bytes(pack(b"q1 Q0 d1 1 1.0 t\n"))
+    with pytest.raises(karat.InputError, match=f"run.txt: is packed with {name}; unpack it, or pack it with gzip"):
+        karat.score({"q1": {"d1": 1}}, run, ["RR"])

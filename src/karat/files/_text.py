@@ -13,6 +13,14 @@ from typing import Any
 from karat.core import InputError, shorten
 
 BOM = b"\xef\xbb\xbf"
+_PACKED = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf": "7-Zip",
+}
+"""How files begin that other programs packed."""
 _JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 _CSV_ERRORS = {
     "end of data": "a quote is opened here and never closed",
@@ -32,6 +40,8 @@ def decode(data: bytes, source: str) -> str:
         at, problem = data.find(0), "a NUL byte, which text never has"
         if at < 0:
             return text
+    if packer := next((name for start, name in _PACKED.items() if data.startswith(start)), ""):
+        raise InputError(f"is packed with {packer}", source=source, hint="unpack it, or pack it with gzip")
     line = data.count(b"\n", 0, at) + 1
     raise InputError(problem, source=source, line=line, hint="convert it to UTF-8, for example with iconv")
 

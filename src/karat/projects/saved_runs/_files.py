@@ -20,7 +20,10 @@ from karat.projects.saved_runs._configured import describe_difference
 from karat.runs import read_begun, read_header, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
+_OTHERS = (".csv", ".json", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt")
+"""How runs of other programs may end."""
 _DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<identity>[0-9a-f]{8}(?:-[0-9]+)?)\Z")
+_DAY = re.compile(r"(?<![0-9])(20[0-9]{2})(-?)([0-9]{2})\2([0-9]{2})(?![0-9])")
 _SKEW = timedelta(hours=1)  # by which the clocks of two machines may differ
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _NUMBERS = re.compile(r"([0-9]+)")
@@ -168,16 +171,25 @@ class _Log(msgspec.Struct):
 def list_run_files(project: Path, *, bare: bool = False) -> tuple[RunFile, ...]:
     """Return the run files of a project's folder, the newest first, unfinished ones included.
 
-    With ``bare`` the folder may hold them itself, without a folder ``runs``.
+    With ``bare`` the folder may hold them itself, without a folder ``runs``. If it has none, its other files may be
+    runs of other programs, unless it is a project.
     """
     folder = project / "runs"
     if bare and not folder.exists():
         folder = project
     paths = access_file(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
-    files = [_date_run(path) for path in paths if path.name.endswith(_ENDINGS)]
-    if not files:
+    runs = [path for path in paths if path.name.endswith(_ENDINGS)]
+    if not runs and folder == project and not (project / "karat.toml").exists():
+        runs = [path for path in paths if _may_be_run(path)]
+    if not runs:
         raise InputError("there are no runs yet", source=str(folder), hint="'karat eval' makes them")
-    return _sort(files)
+    return _sort(map(_date_run, runs))
+
+
+def _may_be_run(path: Path) -> bool:
+    """Return whether a file may be a run of another program, by its name."""
+    name = path.name.lower().removesuffix(".gz")
+    return name.endswith(_OTHERS) and not name.startswith(".") and path.is_file()
 
 
 def _sort(files: Iterable[RunFile]) -> tuple[RunFile, ...]:
@@ -190,7 +202,8 @@ def _date_run(path: Path) -> RunFile:
     A day or time that is still to come does not count: such a run would be the newest for ever.
     """
     now = datetime.now(tz=UTC)
-    begun, named_day = read_begun(path), _named_day(path)
+    begun = read_begun(path)
+    named_day = _named_day(path)
     # A link that leads nowhere has a time of its own.
     changed = access_file(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
     modified = datetime.fromtimestamp(changed, tz=UTC)
@@ -216,11 +229,26 @@ def _date_run(path: Path) -> RunFile:
 
 
 def _named_day(path: Path) -> date | None:
-    """Return the day in a file's name, as ``karat eval`` writes it, or None."""
+    """Return the day in a file's name, as ``karat eval`` writes it, or None.
+
+    A file of another format than karat's, such as bm25-2026-10-05.txt, has no other sign of its day: there any one day
+    counts.
+    """
+    if not path.name.endswith(_ENDINGS):
+        return _find_day(path.name)
     match = _DATED.search(_stem(path))
     try:
         return date.fromisoformat(match[1]) if match else None
     except ValueError:  # such as 30 February
+        return None
+
+
+def _find_day(name: str) -> date | None:
+    """Return the only day in a name; None if there is none, or more."""
+    days = {year + month + day for year, _, month, day in _DAY.findall(name)}
+    try:
+        return date.fromisoformat(days.pop()) if len(days) == 1 else None
+    except ValueError:
         return None
 
 
