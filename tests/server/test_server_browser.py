@@ -381,7 +381,9 @@ def test_pages_can_be_read_without_scripts(browser: Browser, address: str) -> No
     assert page.locator("[data-row]").count() == 1
     page.goto(f"{address}/runs?sort=title")
     page.get_by_role("button", name="Compare A with B").click()
-    page.get_by_role("heading", name="A and B").wait_for()  # the page loads again until it is computed
+    page.get_by_role(
+        "heading", name="Which is better, and how sure"
+    ).wait_for()  # the page loads again until it is computed
     page.context.close()
 
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from starlette.testclient import TestClient
 
 from cli.gate_project import make_project, make_run, make_set
+from each import each
 from karat.core import Hit, Place, Provenance, Stage, Trace
 from karat.golden import identify
 from karat.index import Indexer, open_index
@@ -18,6 +20,7 @@ from karat.pages._moving import name_movers
 from karat.projects import compare_runs
 from karat.runs import RunWriter
 from karat.schema import to_plain
+from karat.server._differences import describe_comparison, head_comparison
 from karat.server._watching import Watcher
 from server.served import NEW, OLD, make_client, make_indexed_project
 
@@ -42,6 +45,57 @@ def test_a_comparison_is_that_of_the_command_line(client: TestClient, indexed: P
     assert [query["gain"] for query in gained] == [query["gain"] for query in reversed(page["queries"])]
     assert (len(gained), page["same"]) == (page["worse"], 12 - page["worse"])
     assert "What moved" in client.get(f"/compare?{PAIR}").text
+
+
+@each(
+    ("rows", "heading", "text"),
+    [
+        ([("a", -0.2, 0.01), ("b", -0.1, 0.01)], "B is worse", "it is worse in a and b"),
+        (
+            [("a", -0.2, 0.01), ("low", -9.0, 0.01)],
+            "B is better in some, worse in others",
+            "it is better in low; it is worse in a",
+        ),
+        ([("a", 0.2, 0.4)], "No difference is shown", "in a what differs may be chance"),
+        (
+            [("a", 0.2, 0.01), ("b", None, None)],
+            "B is better",
+            "it is better in a; b cannot be compared: no query has a value in both",
+        ),
+        ([("b", None, None)], "A and B", "b cannot be compared: no query has a value in both"),
+    ],
+)
+def test_the_first_glance_at_two_runs_says_which_is_better(
+    indexed: Path, rows: list[tuple[str, float | None, float | None]], heading: str, text: str
+) -> None:
+    """By the direction of each measure; what is not significant, or was not compared, is no verdict."""
+    with open_index(indexed) as index:
+        page = show_comparison(index, ComparisonRequest(a="old", b="new"))
+    pair = page.comparison.pairs[0]
+    measures = [
+        structs.replace(
+            pair.measures[0], measure=name, difference=difference, p=p, significant=p is not None and p < 0.05
+        )
+        for name, difference, p in rows
+    ]
+    own = [structs.replace(page.second.measures[0], name=name, lower_is_better=name == "low") for name, _, _ in rows]
+    page = structs.replace(
+        page,
+        comparison=structs.replace(page.comparison, pairs=(structs.replace(pair, measures=tuple(measures)),)),
+        second=structs.replace(page.second, measures=tuple(own)),
+    )
+    assert (head_comparison(page), describe_comparison(page)) == (heading, text)
+
+
+def test_the_page_of_two_runs_says_it_on_top(client: TestClient) -> None:
+    """With an axis below the differences; and without a column of what moved queries where no run records that."""
+    page = client.get(f"/compare?{PAIR}").text
+    assert re.search(r"<h1[^>]*>(B is|No difference)", page)
+    numbers = re.findall(r"<text[^>]*>([+-]?[\d.]+)</text>", client.get(f"/compare.svg?chart=differences&{PAIR}").text)
+    assert "0" in numbers
+    assert {number[0] for number in numbers if number != "0"} == {"+", "-"}
+    assert '<th scope="col">Moved by</th>' not in page
+    assert "takes two runs that record channels" in page
 
 
 def test_a_comparison_that_was_not_made_is_asked_for(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from karat.pages import link_run
 from karat.schema import MeasureRow
 from karat.schema.pages import ComparisonPage, GatedMeasure, OverviewPage, QueryPage, RankingsPage, TrendPoint
+from karat.server._differences import rate_difference
 from karat.server._svg import Chart, scale, spread
 from karat.server._text import clip, format_change, format_number, format_time
 
@@ -146,28 +147,28 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def draw_differences(page: ComparisonPage, name: str = "") -> Chart:  # noqa: ARG001 (as of all pictures)
-    """Draw the difference of each measure with its interval, around zero; what is better stands on the right."""
+    """Draw the difference of each measure with its interval, around zero."""
     rows = [row for row in page.comparison.pairs[0].measures if row.difference is not None]
-    width, height = 560, 34 * len(rows) + 34
-    chart = Chart(width=width, height=height, title="Differences with 95 % intervals")
+    width, bottom = 560, 34 * len(rows) + 10
+    chart = Chart(width=width, height=bottom + 26, title="Differences with 95 % intervals")
     ends = [abs(end) for row in rows for end in (row.low, row.high, row.difference) if end is not None]
     most = max(ends, default=0.0) * 1.1 or 1.0
 
     def x(value: float) -> float:
         return scale(-most, most, 150, width - 70, value)
 
-    chart.line(x(0), 8, x(0), height - 24, "zero")
+    for tick in _ticks(-most, most):
+        chart.line(x(tick), 8, x(tick), bottom, "grid" if tick else "zero")
+        chart.text(x(tick), bottom + 18, f"{tick:+g}" if tick else "0", anchor="middle")
     for place, row in enumerate(rows):
         middle, difference = 24 + 34 * place, float(row.difference or 0)
-        lower = next((entry.lower_is_better for entry in page.second.measures if entry.name == row.measure), False)
-        gain = -difference if lower else difference
-        kind = ("better" if gain > 0 else "worse") if row.significant else "same"
+        rated = rate_difference(page, row)
+        kind = rated if rated in ("better", "worse") else "same"
         chart.text(4, middle + 4, row.measure, "name")
         if row.low is not None and row.high is not None:
             chart.line(x(row.low), middle, x(row.high), middle, f"change {kind}")
         chart.sign(x(difference), middle, {"better": "circle", "worse": "cross"}.get(kind, "diamond"), kind)
         chart.text(width - 4, middle + 4, format_change(difference), "name", "end")
-    chart.text(x(0), height - 8, "no difference", anchor="middle")
     return chart
 
 

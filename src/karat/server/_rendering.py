@@ -25,6 +25,7 @@ from karat.reports import (
     name_check,
 )
 from karat.server._charts import DRAWN
+from karat.server._differences import describe_comparison, head_comparison, rate_difference
 from karat.server._live_charts import draw_latency, draw_session, draw_timeline, draw_traffic
 from karat.server._markdown import show_markdown
 from karat.server._parallel import draw_parallel
@@ -110,6 +111,9 @@ def make_environment() -> Environment:
     environment.globals.update(DRAWN, draw_parallel=draw_parallel)
     environment.globals.update(draw_trial=draw_trial, describe_trial=describe_trial, link_session=link_session)
     environment.globals.update(describe_rule=describe_rule, explain_outcome=explain_outcome, name_check=name_check)
+    environment.globals.update(
+        describe_comparison=describe_comparison, head_comparison=head_comparison, rate_difference=rate_difference
+    )
     environment.globals.update(describe_alert=describe_alert, format_signal=format_signal)
     environment.globals.update(draw_traffic=draw_traffic, draw_latency=draw_latency)
     environment.globals.update(draw_session=draw_session, draw_timeline=draw_timeline)
