@@ -15,7 +15,7 @@ from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target, UsageError
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline, write_fit
-from karat.projects import open_project, plan_power
+from karat.projects import gate_run, open_project, plan_power
 from karat.runs import Settings, make_run, read_any_run
 from karat.schema import json_schema
 
@@ -231,6 +231,32 @@ def test_false_alarms_may_come_from_a_second_run(run: Run, folder: Path) -> None
     document = json.loads(run("--gate", "--run", "b.jsonl", "--policy", "rig", "--runs", "100", "--json")[0])
     assert document["gate"]["noise_from"] == "run"
     assert 0.1 < document["gate"]["noise"]["fail"] < 0.45  # both late in the candidate: 1/4
+
+
+@pytest.mark.slow
+def test_a_policy_with_other_measures_is_simulated_as_the_gate_decides(run: Run, folder: Path) -> None:
+    """The baseline has no R@3; the gate computes it from the lists, so that an unchanged run passes."""
+    _record_baseline(folder)
+    (folder / "other.toml").write_text(
+        'extends = "none"\nrules = [{ metric = "R@3", min = 0.5, non_inferior = true }]\n'
+    )
+    assert gate_run(folder, read_any_run("a.jsonl", SET), policy="other.toml").decision.exit_code == 0
+    document = json.loads(run("--gate", "--policy", "other.toml", "--runs", "20", "--json")[0])
+    assert document["gate"]["noise"]["passed"] == 1.0
+    assert document["gate"]["baseline_fails"] == []
+
+
+@pytest.mark.slow
+def test_failures_of_the_baseline_itself_are_no_false_alarms(run: Run, folder: Path) -> None:
+    """One relevant document for each query, and P@5 of at most 0.2: nothing can reach 0.6, whatever chance does."""
+    _record_baseline(folder)
+    out, _ = run("--gate", "--policy", "fit", "--runs", "20")
+    assert out.splitlines()[-1] == (
+        "the baseline itself fails P@5: these failures are neither false alarms nor losses that were seen"
+    )
+    document = json.loads(run("--gate", "--policy", "fit", "--runs", "20", "--json")[0])
+    validate(document, json_schema("power"))
+    assert (document["gate"]["noise"]["fail"], document["gate"]["baseline_fails"]) == (1.0, ["P@5"])
 
 
 def test_what_does_not_go_with_a_gate_is_refused(run: Run, folder: Path) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from karat.core import InputError, UsageError, count_things
 from karat.evaluation import require_comparable
+from karat.gate import decide
 from karat.gate.power import (
     SPREADS,
     Aim,
@@ -24,7 +25,7 @@ from karat.gate.power import (
     simulate_noise,
 )
 from karat.projects._evaluations import read_evaluations
-from karat.projects._gating import baseline_path, find_baseline, find_project, project_policy
+from karat.projects._gating import baseline_path, find_baseline, find_project, project_policy, revise_baseline
 from karat.projects._project import open_project
 from karat.projects.saved_runs import find_run
 from karat.schema import GatePower, GateRate, PowerPlan, PowerRow
@@ -32,6 +33,7 @@ from karat.schema import GatePower, GateRate, PowerPlan, PowerRow
 _Source = Literal["given", "repeats", "runs"]
 _AIM = Aim()
 _FEWEST = 2
+_NAMED = 5
 
 
 def plan_power(
@@ -104,10 +106,12 @@ def plan_gate_power(
             source=str(folder),
             hint="'karat baseline update RUN' records one",
         )
-    baseline, other = recorded.evaluation, None
+    # As the gate sees it: on today's golden set, and with the measures of the policy.
+    baseline, other = revise_baseline(project, recorded, chosen.measures).evaluation, None
     if run is not None:
         (other,) = read_evaluations([run], baseline.scores.measures, project=project, say=say).evaluations
         require_comparable(other, baseline)
+    failing = tuple(dict.fromkeys(check.name for check in decide(baseline, baseline, chosen, seed=seed).failures))
     chance, lost = (progress and partial(progress, stage) for stage in ("chance", "losses"))
     noise = simulate_noise(baseline, chosen, other, runs=runs, seed=seed, progress=chance)
     losses = simulate_losses(baseline, chosen, runs=runs, seed=seed, progress=lost)
@@ -115,9 +119,10 @@ def plan_gate_power(
     plan = _plan(aim, [], "given", [baseline.name, *([other.name] if other else [])])
     return replace(
         plan,
-        meaning=describe_rates(noise, losses),
+        meaning=_describe_own_failures(failing) if failing else describe_rates(noise, losses),
         gate=GatePower(
             policy=chosen.name,
+            baseline_fails=failing,
             n=noise.n,
             runs=runs,
             noise_from="queries" if other is None else "run",
@@ -125,6 +130,12 @@ def plan_gate_power(
             losses=tuple(map(_rate, losses)),
         ),
     )
+
+
+def _describe_own_failures(names: Sequence[str]) -> str:
+    """Return what the table means where the baseline itself fails: it says nothing about chance, nor about losses."""
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    return f"the baseline itself fails {shown}: these failures are neither false alarms nor losses that were seen"
 
 
 def _rate(rates: GateRates) -> GateRate:

@@ -47,6 +47,8 @@ class GatePower(Struct, frozen=True, kw_only=True):
     """Where changes by chance come from: the scores of other queries, or a second run."""
     noise: GateRate
     losses: tuple[GateRate, ...]
+    baseline_fails: tuple[str, ...] = ()
+    """The checks of the policy that the baseline itself fails: then every run like it does, too."""
 
 
 class PowerPlan(Struct, frozen=True, kw_only=True):
