@@ -259,6 +259,15 @@ def test_failures_of_the_baseline_itself_are_no_false_alarms(run: Run, folder: P
     assert (document["gate"]["noise"]["fail"], document["gate"]["baseline_fails"]) == (1.0, ["P@5"])
 
 
+@pytest.mark.slow
+def test_runs_that_pass_in_spite_of_unjudged_documents_are_not_promised(run: Run, folder: Path) -> None:
+    """What the documents of a simulated run are is not known, so that their grades cannot be held against it."""
+    _record_baseline(folder)
+    (folder / "bounds.toml").write_text('on_unjudged = "bounds"\n')
+    out, _ = run("--gate", "--policy", "bounds.toml", "--runs", "20")
+    assert out.endswith('; unjudged documents are not simulated: with on_unjudged = "bounds", fewer runs pass\n')
+
+
 def test_what_does_not_go_with_a_gate_is_refused(run: Run, folder: Path) -> None:
     """A project without a baseline, options of the other table, and a policy without a gate."""
     assert "has no baseline, whose scores the simulation needs" in run("--gate", code=2)[1]

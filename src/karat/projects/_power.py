@@ -34,6 +34,7 @@ _Source = Literal["given", "repeats", "runs"]
 _AIM = Aim()
 _FEWEST = 2
 _NAMED = 5
+_UNJUDGED = '; unjudged documents are not simulated: with on_unjudged = "bounds", fewer runs pass'
 
 
 def plan_power(
@@ -119,7 +120,8 @@ def plan_gate_power(
     plan = _plan(aim, [], "given", [baseline.name, *([other.name] if other else [])])
     return replace(
         plan,
-        meaning=_describe_own_failures(failing) if failing else describe_rates(noise, losses),
+        meaning=(_describe_own_failures(failing) if failing else describe_rates(noise, losses))
+        + (_UNJUDGED if chosen.on_unjudged == "bounds" else ""),
         gate=GatePower(
             policy=chosen.name,
             baseline_fails=failing,
