@@ -106,10 +106,11 @@ class Reading:
             raise InputError(f"holds {shorten(value)}, not an object", source=name or str(path))
         return Row(self, value, name or str(path))
 
-    def csv(self, path: str | Path, name: str = "") -> Iterator[Row]:
+    def csv(self, path: str | Path, name: str = "", *, lower: bool = False) -> Iterator[Row]:
         """Yield the rows of a CSV file with a header. An empty cell is a missing field.
 
-        Spreadsheets also separate cells by semicolons or tabs; the header shows it.
+        Spreadsheets also separate cells by semicolons or tabs; the header shows it. With ``lower`` the names of columns
+        are taken in lower case.
         """
         file = name or str(path)
         header: list[str] | None = None
@@ -118,7 +119,7 @@ class Reading:
             if not any(cells):
                 continue
             if header is None:
-                header = [cell.strip() for cell in cells]
+                header = [cell.strip().lower() if lower else cell.strip() for cell in cells]
                 continue
             if len(cells) != len(header):
                 problem = f"{len(cells)} columns instead of {len(header)}"

@@ -16,7 +16,7 @@ from karat.core import GRADES, GoldenSet, InputError
 
 def read(folder: Path, text: str, name: str = "desk.csv") -> GoldenSet:
     """Return the set of a file with this text, whose format is recognised."""
-    (folder / name).write_text(text)
+    (folder / name).write_bytes(text.encode())
     return golden.read(folder / name)
 
 
@@ -38,6 +38,13 @@ def test_a_row_is_a_question_and_a_document(tmp_path: Path, separator: str) -> N
     desk = read(tmp_path, "".join(separator.join(row) + "\n" for row in rows))
     assert grades(desk) == {("when do you open?", "hours"): 1, ("do you sell maps?", "shop/maps"): 1}
     assert (desk.name, desk.relevant, desk.notes) == ("desk", 1, ())
+
+
+def test_a_spreadsheet_writes_a_mark_capitals_and_line_ends_of_its_own(tmp_path: Path) -> None:
+    """As Excel saves it in a country with decimal commas."""
+    desk = read(tmp_path, '\ufeffQuestion;Document;Grade\r\n"open; when?";hours;1\r\n')
+    assert grades(desk) == {("open; when?", "hours"): 1}
+    assert desk.notes == ()
 
 
 def test_rows_with_one_question_are_one_query(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@
 - ``document`` is one id, ``documents`` several: a list, an object of grades, or text with ``;`` between the ids.
 - Without grades, what is listed is relevant. Where rows have grades, one without a grade is not judged yet: it would be
   a guess to read it as relevant.
-- The cells of a CSV file may be separated by semicolons or tabs, as spreadsheets write them.
+- The cells of a CSV file may be separated by semicolons or tabs, as spreadsheets write them, and names of columns may
+  have capitals.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class _Pair:
 def _read(path: Path, reading: Reading) -> GoldenSet:
     queries: dict[str, Query] = {}
     pairs: list[_Pair] = []
-    for row in read_records(path, reading, _WRAPPER):
+    is_json = read_head(path).is_json
+    for row in read_records(path, reading, _WRAPPER) if is_json else reading.csv(path, lower=True):
         with row:
             query = _read_query(row)
             queries[query.id] = _merge(queries.get(query.id, query), query, row)
@@ -147,8 +149,10 @@ def _judge(pairs: Sequence[_Pair], ungraded: int | None, path: Path, reading: Re
 
 
 def _names(head: Head) -> frozenset[str]:
-    names = head.keys if head.is_json else head.columns
-    return frozenset(name.removeprefix(f"{_WRAPPER}[].") for name in names)
+    """Return the names of keys, or of columns, which people also write with capitals."""
+    if not head.is_json:
+        return frozenset(name.lower() for name in head.columns)
+    return frozenset(name.removeprefix(f"{_WRAPPER}[].") for name in head.keys)
 
 
 def _recognise(path: Path) -> bool:

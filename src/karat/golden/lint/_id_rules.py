@@ -181,6 +181,9 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
     wholes = [other for other in known if other and name.startswith(other) and name[len(other)] in _SEPARATORS]
     if wholes:
         return max(wholes, key=len), "the gold names parts of documents, or endings of files"
+    within = [other for other in known if other and _is_within(other, name)]
+    if within:
+        return max(within, key=len), "the gold has a folder before it, or an ending after it"
     folded = _folded(name)
     alike = [other for other in known if _folded(other) == folded]
     if alike:
@@ -191,6 +194,12 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
         return moved[0], "it may have been moved: write its new id into the gold"
     similar = find_similar(name, known) if len(known) <= _COMPARED else []
     return (similar[0], "one of them may be misspelt") if similar else None
+
+
+def _is_within(id_: str, name: str) -> bool:
+    """Return whether an id is a part of a name between separators."""
+    before, found, after = name.partition(id_)
+    return bool(found) and before[-1:] in _SEPARATORS and after[:1] in _SEPARATORS
 
 
 def _folded(name: str) -> str:
