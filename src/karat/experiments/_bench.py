@@ -30,10 +30,9 @@ from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
 from karat.projects import (
     Project,
-    find_baseline,
     gate_run,
     open_project,
-    project_policy,
+    read_gate,
     revise_baseline,
     run_identity,
     run_path,
@@ -83,8 +82,8 @@ class Bench:
         self._sweep, self._settings, self._say, self._progress = sweep, settings, say, progress
         self._messages: set[str] = set()
         self.project = _apply(open_project(sweep.project, **settings.scoring), sweep.base, sweep.source)
-        self.policy: Policy = project_policy(self.project, sweep.policy)
-        baseline = find_baseline(self.project, settings.baseline)
+        rules, baseline = read_gate(self.project, policy=sweep.policy, baseline=settings.baseline)
+        self.policy: Policy = rules
         names = (*self.policy.measures, *([sweep.objective] if sweep.objective else []))
         self.baseline: Baseline | None = baseline and revise_baseline(self.project, baseline, names)
         self.objective = self._choose_objective()

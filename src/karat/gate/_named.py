@@ -22,5 +22,4 @@ def require_named(policy: Policy, golden: GoldenSet) -> None:
             raise InputError(
                 f"must_pass names query {shorten(must.query)}, which the golden set does not have{near}",
                 source="[gate]",
-                hint="correct the id",
             )

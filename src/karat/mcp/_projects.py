@@ -31,9 +31,8 @@ def check(place: Place, arguments: CheckArguments) -> DecisionDocument:
     from karat.projects import (
         ask_project,
         decide_asked,
-        find_baseline,
         open_project,
-        project_policy,
+        read_gate,
         refuse_golden,
         report_document,
     )
@@ -42,7 +41,7 @@ def check(place: Place, arguments: CheckArguments) -> DecisionDocument:
     lint = check_configured(project.golden, project.config)
     if lint.errors:
         raise refuse_golden(lint.errors, str(place.folder))
-    policy, baseline = project_policy(project), find_baseline(project)
+    policy, baseline = read_gate(project)
     _admit(project)
     asked_run = ask_project(
         project,
