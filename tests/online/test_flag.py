@@ -162,6 +162,11 @@ def test_a_flag_does_not_change() -> None:
         ({"variants": {"a": True}}, "weight True"),
         ({"overrides": {"u": "other"}}, "not one of control, treatment"),
         ({"overrides": {"": "treatment"}}, "1 to 1,000 letters"),
+        ({"key": None}, "key None"),
+        ({"percent": "5"}, "from 0 to 100"),
+        ({"percent": True}, "from 0 to 100"),
+        ({"variants": ["a"]}, "variants=.* is not a mapping"),
+        ({"overrides": "u"}, "overrides='u' is not a mapping"),
     ],
 )
 def test_what_is_refused(fields: dict[str, object], message: str) -> None:

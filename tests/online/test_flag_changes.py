@@ -57,6 +57,15 @@ def test_half_of_a_pair_is_refused(path: Path) -> None:
     assert read_flags(path) == {}
 
 
+@pytest.mark.parametrize("settings", [{"author": None}, {"author": 5}, {"reason": " "}, {"reason": None}])
+def test_a_change_needs_an_author_and_a_reason(path: Path, settings: dict[str, Any]) -> None:
+    """They are texts; and what changes is a mapping."""
+    with pytest.raises(UsageError, match="a change of a flag needs"):
+        change_flag(path, "f", {"percent": 5}, **(WHO | settings))
+    with pytest.raises(UsageError, match="not a mapping of fields"):
+        change_flag(path, "f", ["percent"], **WHO)  # type: ignore[arg-type]
+
+
 def test_of_many_writers_at_once_one_makes_the_transition(tmp_path: Path) -> None:
     """Eight who looked at the same version change it at the same time, ten times: one succeeds, seven are told."""
     path = tmp_path / "karat.db"

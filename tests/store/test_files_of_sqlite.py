@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.core import SystemFailed
+from karat.core import InputError, SystemFailed
 from karat.online.flags import change_flag, read_flags
 from karat.store import open_store
 
@@ -36,3 +36,9 @@ def test_a_folder_without_rights_is_told(tmp_path: Path) -> None:
     message = "get the right to write in its folder"
     with open_store(path) as store, pytest.raises(SystemFailed, match=message), store.transaction():
         store.remove_position("x")
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    """It is there, and is not called missing."""
+    with pytest.raises(InputError, match="is a folder, and a store is a file"):
+        open_store(tmp_path)

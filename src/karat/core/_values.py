@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TypeGuard
 
@@ -54,6 +55,15 @@ def is_number(value: object) -> TypeGuard[int | float]:
     """
     plain = unwrap(value)
     return isinstance(plain, int | float) and not isinstance(plain, bool)
+
+
+def is_text(value: object, most: float = math.inf) -> TypeGuard[str]:
+    """Return whether a value is a text of up to so many letters, and not only blanks.
+
+    >>> is_text("ann"), is_text(" "), is_text("ann", 2), is_text(None)
+    (True, False, False, False)
+    """
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= most
 
 
 def name_type(value: object) -> str:

@@ -19,7 +19,7 @@ from karat.feedback._reading import require_local
 from karat.feedback._rebuild import read_sessions
 from karat.feedback._rows import add_rows, join_frames
 from karat.feedback._sampling import refuse_reversed
-from karat.online import find_files, is_export, read_log
+from karat.online import describe_missing, find_files, is_export, read_log
 from karat.schema.feedback import ClickEstimate, ClickEstimator, ClickReport
 from karat.stats.clicks import (
     LEAST_IMPRESSIONS,
@@ -118,10 +118,11 @@ def report_clicks(
         most = pl.concat([most, frame]).sort("shown", "query", "document", descending=[True, False, False]).head(listed)
     rows = most.with_columns(high=pl.when(pl.col("high").is_finite()).then("high")).iter_rows(named=True)
     estimates = tuple(ClickEstimate(**row) for row in rows)
-    notes = () if sums["pairs"].item() else ("nobody was shown a document" + _in_span(since, until),)
+    empty = () if sums["pairs"].item() else ("nobody was shown a document" + _in_span(since, until),)
+    missing = () if is_export(store) else describe_missing(store)
     return ClickReport(
         store=os.fspath(store), estimator=estimator, minimum=minimum, confidence=confidence,
-        **sums.row(0, named=True), estimates=estimates, notes=notes,
+        **sums.row(0, named=True), estimates=estimates, notes=(*empty, *missing),
     )  # fmt: skip
 
 

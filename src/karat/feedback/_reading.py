@@ -127,7 +127,7 @@ def harvest_log(
 
     The log is a store or an exported folder, as for :func:`report_log`. Answers are searched for the words of the
     golden set's documents. If a store has more than ``most`` queries, some sessions stand for all; None reads all. What
-    is still in the journal is not there: see :func:`karat.online.ingest`.
+    is still in the journal is not there, and a note says so: see :func:`karat.online.ingest`.
     """
     refuse_reversed(since, until)
     if is_export(store):
@@ -139,13 +139,10 @@ def harvest_log(
         parts = choose_parts(log.totals(since, until).queries, most)
         sessions = read_parts(log, since, until, parts, oddities=oddities, texts=texts)
         result = harvest(sessions, golden, oddities=oddities, **options)
-        empty = None if result.report.asked else describe_empty(log)
-    if empty is not None:
-        return replace(result, report=structs.replace(result.report, notes=(empty,)))
-    if parts is None:
-        return result
-    notes = describe_parts(parts, result.report.asked), *result.report.notes
-    return replace(result, report=structs.replace(result.report, notes=notes))
+        notes = result.report.notes if result.report.asked else (describe_empty(log),)
+    if result.report.asked and parts is not None:
+        notes = describe_parts(parts, result.report.asked), *notes
+    return replace(result, report=structs.replace(result.report, notes=(*notes, *describe_missing(store))))
 
 
 def _harvest_files(

@@ -11,7 +11,7 @@ from karat.feedback._sessions import Session
 from karat.online import LogReader
 from karat.store import PARTS
 
-NO_QUERIES = "there are no queries; what waits in the journal is not read: run 'karat online ingest' first"
+NO_QUERIES = "there are no queries"
 _NOT_THE_ONE = "the one query in the store is not in this span"
 _NOT_THE_ONE_OF_FILES = "the one query in the files is not in this span"
 MOST_QUERIES = 100_000

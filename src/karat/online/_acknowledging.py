@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from karat.core import UsageError
+from karat.core import UsageError, is_text
 from karat.online._health import look_for_drops
 from karat.online._ingest import lock_ingester
 from karat.online._paths import find_paths
@@ -23,7 +23,7 @@ def acknowledge_drops(path: str | os.PathLike[str] = "karat.db", *, author: str,
     them.
     """
     for what, text in (("an author", author), ("a reason", reason)):
-        if not text.strip() or len(text) > _LONGEST:
+        if not is_text(text, _LONGEST):
             raise UsageError(f"an acknowledgement needs {what}, of up to {_LONGEST:,} letters")
     paths = find_paths(path)
     paths.require_log()

@@ -46,10 +46,7 @@ def forget(
     paths = find_paths(path)
     if not paths.has_store() and not paths.journal.is_dir():
         raise InputError("no such log", source=str(path))
-    try:
-        paths.journal.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", source=str(paths.journal)) from None
+    paths.make_journal()
     known = parse_key(key) if key is not None else read_key(paths.key)
     fits, others = count_other_keys(paths.key_checks, known)
     with lock_ingester(paths), open_store(paths.store, write=True) as store:

@@ -47,6 +47,13 @@ class Paths:
         """The folder of segments. Not ``-journal``: SQLite would take that for its own."""
         return self.base.with_name(f"{self.base.name}.journal")
 
+    def make_journal(self) -> None:
+        """Make the folder of segments if there is none; a folder without rights raises."""
+        try:
+            self.journal.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be made: {error.strerror}", source=str(self.journal)) from None
+
     @property
     def torn(self) -> Path:
         """The folder of what could not be read."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from karat.core import UsageError
+from karat.core import UsageError, is_number
 from karat.online._archive import archive_day
 from karat.online._ingest import lock_ingester
 from karat.online._paths import find_paths
@@ -28,7 +28,7 @@ class Retention:
 
     def __post_init__(self) -> None:
         for days in (self.queries, self.events, self.shadow_runs):
-            if not days >= 0:
+            if not is_number(days) or not days >= 0:
                 raise UsageError(f"{days!r} is not a number of days; use 0 or more")
 
 
@@ -49,7 +49,7 @@ def expire(
     }
     if not paths.has_store():
         open_store(paths.store)  # raises: there is no such store
-    paths.journal.mkdir(mode=0o700, exist_ok=True)
+    paths.make_journal()
     # The lock is that of ingesting and forgetting: who is forgotten meanwhile must not come back in the archive.
     # What is written between reading and removing would be removed unread, hence one transaction.
     with lock_ingester(paths), open_store(paths.store, write=True) as store, store.transaction():

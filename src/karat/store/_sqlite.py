@@ -156,6 +156,8 @@ def open_sqlite(path: str | os.PathLike[str], *, write: bool, make: bool) -> Sql
     """Open a store in a file."""
     place = Path(path)
     with explain(place):
+        if place.is_dir():
+            raise InputError("is a folder, and a store is a file", source=str(path))
         if not (write and make) and not place.is_file():
             hint = "karat online ingest makes it from a journal, and karat flag set and karat trial start make one"
             raise InputError("no such store", source=str(path), hint=hint)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from karat.core import InputError, UsageError, did_you_mean
+from karat.core import InputError, UsageError, did_you_mean, is_text, shorten
 from karat.online.flags._flag import Flag
 from karat.store import Row, Store, open_store
 
@@ -67,8 +67,10 @@ def change_flag(
     same version, one changes it, and the other gets a :class:`FlagConflict` and can look again.
     """
     for what, text in (("author", author), ("reason", reason)):
-        if not text.strip() or len(text) > _LONGEST:
+        if not is_text(text, _LONGEST):
             raise UsageError(f"a change of a flag needs {what}, of up to {_LONGEST:,} letters")
+    if not isinstance(changes, Mapping):
+        raise UsageError(f"changes={shorten(changes)} is not a mapping of fields, such as {{'percent': 5}}")
     for name in changes:
         if name not in _FIELDS or name == "key":
             raise UsageError(f"a flag has no field {name!r} to change{did_you_mean(name, _FIELDS)}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from types import MappingProxyType
 
-from karat.core import UsageError
+from karat.core import UsageError, is_number, shorten
 from karat.online.flags._murmur import BUCKETS, find_bucket
 
 CONTROL = "control"
@@ -88,18 +88,24 @@ def _is_below(percent: float, salt: str, unit: str) -> bool:
     return find_bucket(salt, unit) < percent * (BUCKETS // 100) - 1e-6  # 0.29 * 100 is a little below 29
 
 
-def _check_name(what: str, name: str) -> None:
-    if not _NAME.fullmatch(name):
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{what} {name!r} of a flag should have letters, digits and _ . : - only, up to 100 of them")
 
 
 def _check_percent(what: str, percent: float) -> None:
-    steps = percent * (BUCKETS // 100)
-    if not 0 <= percent <= 100 or not math.isclose(steps, round(steps), abs_tol=1e-6):
+    if not is_number(percent) or not 0 <= percent <= 100 or not _is_step(percent * (BUCKETS // 100)):
         raise UsageError(f"{what} is {percent}; use a number from 0 to 100, in steps of {100 / BUCKETS:g}")
 
 
+def _is_step(value: float) -> bool:
+    return math.isclose(value, round(value), abs_tol=1e-6)
+
+
 def _check_variants(flag: Flag) -> None:
+    for name, values in (("variants", flag.variants), ("overrides", flag.overrides)):
+        if not isinstance(values, Mapping):
+            raise UsageError(f"flag {flag.key!r}: {name}={shorten(values)} is not a mapping")
     if not flag.variants:
         raise UsageError(f"flag {flag.key!r} has no variant")
     for name, weight in flag.variants.items():

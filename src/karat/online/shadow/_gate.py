@@ -10,7 +10,7 @@ from karat.core import Citation, GoldenSet, Hit, InputError, Run, Span, count_th
 from karat.evaluation import score_run
 from karat.gate import Baseline
 from karat.golden import identify
-from karat.online import read_log
+from karat.online import describe_missing, read_log
 from karat.online._shadow_records import ANSWERED, LoggedShadow, MirroredAnswer, MirroredPart
 from karat.online.answers import GivenAnswer, make_live_run
 from karat.online.shadow._report import choose_feature
@@ -46,7 +46,7 @@ def gate_shadow(
     before, after = (score_run(golden, run, measures, **project.scoring) for run in (control, treatment))
     result = gate_evaluation(own, after, chosen, Baseline(evaluation=before), seed=seed)
     notes = _describe_coverage(project.golden, golden, [run for run in mirrored if not run.is_comparable])
-    return replace(result, caveats=(*notes, *result.caveats))
+    return replace(result, caveats=(*notes, *describe_missing(store), *result.caveats))
 
 
 def _describe_coverage(whole: GoldenSet, compared: GoldenSet, left_out: Iterable[LoggedShadow]) -> Iterator[str]:

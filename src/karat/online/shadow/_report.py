@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from karat.core import Floats, GoldenSet, InputError, UsageError, count_things, did_you_mean
-from karat.online import read_log
+from karat.online import describe_missing, read_log
 from karat.online._shadow_records import ANSWERED, CLASSES, STATUSES, LoggedShadow
 from karat.online.shadow._judged import judge_runs
 from karat.online.shadow._movers import find_movers
@@ -40,13 +41,14 @@ def report_shadow(
     """Return a report on the shadow runs of a feature; without a name, of the only one that a store has.
 
     ``since`` is included and ``until`` is not, in seconds since 1970. ``golden`` has the judgments. What is
-    still in the journal is not read.
+    still in the journal is not read, and a note says so.
     """
     with read_log(store) as log:
         features = log.shadow_features()
         name = choose_feature(feature, features, os.fspath(store))
         runs = list(log.shadow_runs(name, since, until))
-    return report_runs(runs, golden, store=os.fspath(store), feature=name, measures=measures, shown=shown)
+    report = report_runs(runs, golden, store=os.fspath(store), feature=name, measures=measures, shown=shown)
+    return replace(report, notes=(*report.notes, *describe_missing(store)))
 
 
 def choose_feature(feature: str, features: dict[str, int], store: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean
+from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, is_text
 from karat.online._times import format_time
 from karat.online.flags import CONTROL, change_flag_in, collect_flags
 from karat.online.trials._behaviour import BEHAVIOUR, is_behavioural
@@ -354,7 +354,7 @@ def _move(
     store: Store, trial: Trial, after: str, author: str, reason: str, evidence: TrialStatus | None
 ) -> TrialTransition:
     """Move a trial to another status, and write down who, why and on what evidence."""
-    if not author.strip() or not reason.strip():
+    if not is_text(author) or not is_text(reason):
         raise UsageError("a decision on a trial needs an author and a reason")
     now = time.time()
     text = msgspec.json.encode(evidence).decode()
