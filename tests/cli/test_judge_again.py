@@ -158,6 +158,18 @@ def test_a_run_that_nobody_judged_says_so(folder: Path, capsys: pytest.CaptureFi
     assert "run B is not judged by faithfulness; type" in capsys.readouterr().err
 
 
+def test_a_run_that_nobody_judged_says_so_without_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule on a judge fails, because karat check asks no judge; what to type stands in its reason."""
+    run = make_run(folder)
+    configure(folder, gate='[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.5 }]\n')
+    capsys.readouterr()
+    assert main(["gate", str(run)]) == 1
+    assert (
+        "fail  Faithfulness: the run is not judged by faithfulness; type 'karat judge RUN -j faithfulness' and then "
+        "'karat gate RUN', and what is not measured does not pass"
+    ) in capsys.readouterr().out
+
+
 def test_opinions_of_an_earlier_format_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Format 1 named all judges together; a file that does not say who judged is refused."""
     run = make_run(folder)

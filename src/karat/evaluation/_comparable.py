@@ -145,7 +145,7 @@ def _explain_judge(measure: str, now: str, then: str, names: tuple[str, str] | N
             f"({shorten(before)[1:-1]}); judge both by one"
         )
     if not after:
-        return f"the run is not judged by {judge}; type 'karat judge RUN -j {judge}'"
+        return _ask_judge(judge)
     if not before:
         return (
             f"the baseline is not judged by {judge}; type 'karat judge RUN -j {judge}' for its run, "
@@ -155,6 +155,20 @@ def _explain_judge(measure: str, now: str, then: str, names: tuple[str, str] | N
         f"another judge scored it ({shorten(after)[1:-1]}, was {shorten(before)[1:-1]}); judge both by one, "
         "or move the baseline with 'karat judge bridge OLD NEW RUN'"
     )
+
+
+def find_unjudged(evaluation: Evaluation) -> dict[str, str]:
+    """Return the measures of judges that have not judged a run, each with what to type."""
+    definitions = evaluation.scores.definitions
+    return {
+        measure: _ask_judge(judge)
+        for measure in evaluation.scores.measures
+        if (judge := name_judge(measure)) and definitions.get(measure, measure) == measure
+    }
+
+
+def _ask_judge(judge: str) -> str:
+    return f"the run is not judged by {judge}; type 'karat judge RUN -j {judge}' and then 'karat gate RUN'"
 
 
 def withhold_scores(evaluation: Evaluation, other: Evaluation, reasons: Mapping[str, str]) -> Evaluation:

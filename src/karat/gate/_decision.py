@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from karat.core import InputError, did_you_mean, shorten, show_table
-from karat.evaluation import Evaluation, find_other_judges, require_comparable, withhold_scores
+from karat.evaluation import Evaluation, find_other_judges, find_unjudged, require_comparable, withhold_scores
 from karat.gate._check import Check
 from karat.gate._comparison import align_changes
 from karat.gate._corrected import Correction, correct_limit, correct_rule, decide_difference, hold_back
@@ -123,7 +123,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
         *_run_tests(count_refusals(candidate, baseline, whole=True), baseline, policy, seed, corrections),
     ]
     rules = {rule.name: rule for rule in policy.rules}
-    why = dict.fromkeys(ELSEWHERE, _NO_TRIAL) | judges
+    why = dict.fromkeys(ELSEWHERE, _NO_TRIAL) | find_unjudged(candidate) | judges
     checks = [explain_missing(check, why.get(check.metric, "")) for check in checks]
     checks = [explain_untestable(check, rules.get(check.name), raw) for check in checks]
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
