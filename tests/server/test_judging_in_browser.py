@@ -204,6 +204,28 @@ def test_keys_spans_notes_and_undo(browser: Browser, project: Path) -> None:
 
 
 @pytest.mark.slow(10)
+def test_words_can_be_removed_and_going_to_a_page_skips_nothing(browser: Browser, project: Path) -> None:
+    """Words selected by mistake do not become evidence; s after g leads to the golden set, and answers nothing."""
+    with serving(project) as (_, port):
+        page = browser.new_page()
+        page.set_default_timeout(600_000)
+        page.goto(f"http://127.0.0.1:{port}/judge?queue=first&who=ana")
+        key = page.evaluate(ASKED)[2]
+        page.evaluate("getSelection().selectAllChildren(document.getElementById('text'))")
+        page.wait_for_function("() => !document.getElementById('chosen').hidden")
+        page.click("#chosen button")
+        assert not page.is_visible("#chosen")
+        answer(page, "3")
+        settle(page, key)
+        page.wait_for_selector("main[data-ready]")
+        page.keyboard.press("g")
+        page.keyboard.press("s")
+        page.wait_for_url("**/golden")
+    [line] = (project / "labels/people/ana.jsonl").read_text().splitlines()[1:]
+    assert (json.loads(line)["grade"], json.loads(line).get("span")) == (3, None)
+
+
+@pytest.mark.slow(10)
 def test_nothing_counts_before_somebody_can_have_looked(browser: Browser, project: Path) -> None:
     """A key that bounces and a second click do not grade the next pair; Enter among the words sends no grade either."""
     with serving(project) as (_, port):

@@ -37,8 +37,13 @@
     const form = document.getElementById("judge");
     if (!form) return;
     const draft = Object.fromEntries(PARTS.map((name) => [name, form.elements[name].value]));
-    draft.chosen = document.getElementById("chosen").textContent;
+    draft.chosen = document.querySelector("#chosen span").textContent;
     try { sessionStorage.setItem(nameDraft(form), JSON.stringify(draft)); } catch { return; /* nothing is kept here */ }
+  }
+
+  function showChosen(words) {
+    document.querySelector("#chosen span").textContent = words;
+    document.getElementById("chosen").hidden = words === "";
   }
 
   function restore() {
@@ -48,9 +53,7 @@
     try { draft = JSON.parse(sessionStorage.getItem(nameDraft(form)) ?? "null"); } catch { return; }
     if (!draft) return;
     for (const name of PARTS) form.elements[name].value = draft[name];
-    const chosen = document.getElementById("chosen");
-    chosen.textContent = draft.chosen;
-    chosen.hidden = draft.chosen === "";
+    showChosen(draft.chosen);
     if (draft.note || draft.quote) page.querySelector("details.more").open = true;
   }
 
@@ -150,7 +153,6 @@
     if (!text || !form || !selection.rangeCount) return;
     const range = selection.getRangeAt(0);
     if (!text.contains(range.startContainer) || !text.contains(range.endContainer)) return;
-    const chosen = document.getElementById("chosen");
     const words = range.toString();
     const before = document.createRange();
     before.setStart(text, 0);
@@ -159,12 +161,19 @@
     const isEmpty = words.trim() === "";
     form.elements.start.value = isEmpty ? "" : String(start);
     form.elements.end.value = isEmpty ? "" : String(start + words.length);
-    chosen.hidden = isEmpty;
-    chosen.textContent = isEmpty ? "" : `The words that answer: ${words.length > 200 ? `${words.slice(0, 200)} …` : words}`;
+    showChosen(isEmpty ? "" : `The words that answer: ${words.length > 200 ? `${words.slice(0, 200)} …` : words}`);
     keep();
   }
   page.addEventListener("input", (event) => { if (event.target.closest("#judge")) keep(); });
   document.addEventListener("selectionchange", select);
+  page.addEventListener("click", (event) => {
+    if (!event.target.matches("#chosen button")) return;
+    const form = document.getElementById("judge");
+    getSelection().removeAllRanges();
+    form.elements.start.value = form.elements.end.value = "";
+    showChosen("");
+    keep();
+  });
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;

@@ -50,7 +50,11 @@ function press(event) {
   const { key } = event;
   if (leader === "g") {
     leader = "";
-    document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`)?.click();
+    const link = document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`);
+    if (link) {
+      event.stopImmediatePropagation(); // the key has another meaning alone, such as s where people judge
+      link.click();
+    }
     return;
   }
   const deeds = {
@@ -73,7 +77,7 @@ function go(relation, step) {
   else if (!rows().length) return;
   else light(lit + step);
 }
-document.addEventListener("keydown", press);
+document.addEventListener("keydown", press, true);
 
 /* Filters take effect when something is chosen. */
 main.addEventListener("change", (event) => {
