@@ -153,8 +153,8 @@ def test_a_run_whose_ids_match_nothing_is_called_that(run: Run, folder: Path) ->
         make_run(golden, lambda query, k, form=form: [form.format(f"d{query[8:10]}")], output=path)
     out, _ = run("list")
     assert out.count(" (no judged document)  ") == 2
-    assert "'docs/d03', which all begin with 'docs/'; correct the ids, or say with [eval] ids how they " in out
-    assert "'d03.md', which all end with '.md'; correct " in out
+    assert "'docs/d03', which all begin with 'docs/'; let the system return its ids without that" in out
+    assert "'d03.md', which all end with '.md'; let the system " in out
 
 
 def test_a_name_of_several_runs_is_not_taken_silently(run: Run, folder: Path) -> None:

@@ -154,9 +154,9 @@ def test_ids_that_never_meet_are_refused():
     [
         ("{}#s03", """with ids = "path" in [eval], 'a#s03' is 'a'"""),
         ("chunk-{}:3", """with ids = "prefix" in [eval], 'chunk-a:3' is 'a'"""),
-        ("kb/{}.md", "which all begin with 'kb/' and end with '.md'; correct the ids"),
-        ("kb/{}", "which all begin with 'kb/'; correct the ids"),
-        ("{}.md", "which all end with '.md'; correct the ids"),
+        ("kb/{}.md", "which all begin with 'kb/' and end with '.md'; let the system return its ids without that"),
+        ("kb/{}", "which all begin with 'kb/'; let the system return its ids without that"),
+        ("{}.md", "which all end with '.md'; let the system return its ids without that"),
         ("nothing alike", "the system returned 'nothing alike'; correct the ids"),
     ],
 )

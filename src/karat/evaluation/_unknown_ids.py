@@ -22,8 +22,9 @@ def describe_mismatch(hits: Iterable[Hit], judged: Iterable[str], known: Set[str
     ids = f"the gold has {_name_few(list(judged))}; the system returned {_name_few(returned)}"
     if scheme := _find_scheme(first[:_LOOKED_AT], known):
         return f"{ids}; {scheme}"
-    affix = _describe_affix(returned, known)
-    return f"{ids}{affix}; correct the ids, or say with [eval] ids how they name documents"
+    if affix := _describe_affix(returned, known):
+        return f"{ids}{affix}; let the system return its ids without that"
+    return f"{ids}; correct the ids, or say with [eval] ids how they name documents"
 
 
 def _find_scheme(hits: Sequence[Hit], known: Set[str]) -> str:
