@@ -205,7 +205,9 @@ def test_a_query_through_all_runs(client: TestClient) -> None:
     assert {run["run"]: run["ranks"]["d05"] for run in lost["runs"]} == {"old": 1, "new": None}
     assert lost["ranking"]["run"]["id"] == "new"
     assert lost["judgments"][0]["grade"] == 1
-    assert "Through all runs" in client.get("/queries/q05").text
+    text = client.get("/queries/q05").text
+    assert "Through all runs" in text
+    assert re.search(r'title="d05">Rank of ', text)
 
 
 def test_a_missing_score_says_why(tmp_path: Path) -> None:

@@ -72,12 +72,14 @@ def render_section(
     words: Sequence[str] = (),
     wide: Sequence[str] = (),
     tones: Mapping[str, str] = MappingProxyType({}),
+    caption: str = "",
 ) -> str:
     """Return a section with a table; nothing if that has no rows.
 
     ``words`` are the names of columns that hold no numbers; without them no column is set as numbers. ``wide`` are
     those with sentences, which take several lines. ``tones`` says which state (pass, fail or none) a word in the column
     "state" stands for, at the beginning of a cell: it is shown as the pages of the server show it.
+    ``caption`` says what the columns mean.
     """
     kinds = [
         ' class="wide"' if name in wide else "" if not words or name in words else ' class="number"' for name in head
@@ -90,9 +92,10 @@ def render_section(
     style = ' class="traffic"' if words else ""
     table = f"<table{style}><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
     name = escape_text(title)
+    about = f'<p class="caption">{escape_text(caption)}</p>' if caption else ""
     return (
-        f"<section><h2>{name}</h2>"
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{name}">{table}</div></section>'
+        f"<section><h2>{name}</h2>{about}"
+        f'<div class="scroll panel" tabindex="0" role="group" aria-label="{name}">{table}</div></section>'
     )
 
 

@@ -27,7 +27,10 @@ def render_shadow_html(report: ShadowReport) -> str:
         describe_shadow(report),
         list_shadow_facts(report),
         report.notes,
-        (render_section(*table, words=_WORDS) for table in list_shadow_tables(report)),
+        (
+            render_section(*table, words=_WORDS, caption=_CAPTIONS.get(table.head, ""))
+            for table in list_shadow_tables(report)
+        ),
     )
 
 
@@ -41,14 +44,23 @@ def describe_shadow(report: ShadowReport) -> str:
     alike = f"of {compared:,} compared, {_percent(same.count / compared)} have identical lists" if compared else ""
     rest = f"{_percent(left.share)} are not compared" if left.count else ""
     ends = "; ".join(filter(None, (alike, rest)))
-    return f"{runs} of {units}, {report.first} to {report.last}; {ends}."
+    return f"{runs} of {units}, {_moment(report.first)} to {_moment(report.last)} UTC; {ends}."
+
+
+def _moment(time: str) -> str:
+    """Return a time as people read it.
+
+    >>> _moment("2026-11-19T21:43:17Z")
+    '2026-11-19 21:43'
+    """
+    return time[:16].replace("T", " ")
 
 
 def list_shadow_facts(report: ShadowReport) -> Iterator[tuple[str, str]]:
     """Yield what is known of the runs, each with its name."""
     yield "Store", report.store
     for control, treatment in report.systems[:3]:
-        yield "Systems", f"{control or '-'} and {treatment or '-'}"
+        yield "Systems", f"control {control or '-'}, treatment {treatment or '-'}"
     if report.estimated > report.runs:
         yield "Stand for", count_things(report.estimated, "call")
     yield "From", ", ".join(f"{source} {number:,}" for source, number in report.sources.items()) or "-"
@@ -62,7 +74,10 @@ def list_shadow_facts(report: ShadowReport) -> Iterator[tuple[str, str]]:
         own = report.latency
         ends = "" if own.low is None else f" ({own.low:.2f} to {'any' if own.high is None else f'{own.high:.2f}'})"
         ratio = "-" if own.ratio is None else f"{own.ratio:.2f}{ends}"
-        yield "p95", f"{own.control_p95:.1f} ms and {own.treatment_p95:.1f} ms, ratio {ratio}, n {own.n:,}"
+        yield (
+            "p95",
+            (f"control {own.control_p95:.1f} ms, treatment {own.treatment_p95:.1f} ms, ratio {ratio}, n {own.n:,}"),
+        )
 
 
 def list_shadow_tables(report: ShadowReport) -> Iterator[ShadowTable]:
@@ -85,6 +100,14 @@ _MEASURE_HEAD = (
 _WORDS = ("lists", "measure", "document", "status")
 """The columns that hold no numbers."""
 _MOVER_HEAD = ("document", "movement", "up", "down", "entered", "left")
+_CAPTIONS = {
+    _MEASURE_HEAD: "Unjudged: the share of unjudged documents in the lists of the control and of the treatment. "
+    "Whatever unjudged is: the smallest and the largest difference over all grades that they may have.",
+    _MOVER_HEAD: "A place is worth 1 / log2(rank + 1), as in DCG. The movement is what the treatment gives a document "
+    "less what the control gives it, over all runs. The other columns count runs; entered and left are those in which "
+    "only one of them returns it.",
+}
+"""What the columns of a table mean, by its head."""
 
 
 def _row_share(share: ShadowShare) -> tuple[str, ...]:

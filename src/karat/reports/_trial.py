@@ -14,6 +14,11 @@ from karat.schema.trials import TrialMeasure, TrialPoint, TrialReadOut, TrialRep
 _WIDTH, _LEFT, _RIGHT = 480, 64, 464
 _FIRST, _SECOND, _HEIGHT = (56, 196), (262, 402), 450
 """The tops and bottoms of both plots, and the height of the picture."""
+_HEAD = 28
+"""The height of the title, which a page has beside the picture."""
+_LEAST = -math.log(100)
+"""Evidence of one to a hundred and less is drawn at the lower edge."""
+_STATES = {"graduated": "pass", "rejected": "fail", "paused": "inconclusive"}
 _EMPTY_HEIGHT = 80
 """The height of a picture on which nothing was measured yet."""
 _STYLE = """\
@@ -26,6 +31,9 @@ text{font:12px system-ui,sans-serif;fill:#1b1d21}.strong{font-weight:600;font-si
 .below{stroke:#efc06b}.t-better{fill:#8ab4f8}.t-worse{fill:#ff9e94}.t-below{fill:#efc06b}}"""
 _CAP = math.log(1e6)
 """Evidence of a million to one and more is drawn at the upper edge."""
+
+_TONES = {"met": "pass", "not met": "fail"}
+"""How the words of the column "state" look on a page."""
 
 Scale = Callable[[float], float]
 
@@ -40,6 +48,7 @@ def render_trial_html(report: TrialReport) -> str:
         _list_facts(status),
         _list_notes(status),
         _list_sections(report),
+        state=_STATES.get(status.status, "none"),
     )
 
 
@@ -52,15 +61,17 @@ def render_trial_svg(report: TrialReport, *, styled: bool = True) -> str:
     status = report.status
     title = f"{status.feature}, trial {status.number}: {report.measure}"
     height = _HEIGHT if report.points else _EMPTY_HEIGHT
+    above = 0 if styled else _HEAD
     own = f'xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}"' if styled else 'class="trial"'
     parts = [
         f"<svg {own} "
-        f'viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="trial-title" aria-describedby="trial-about">',
+        f'viewBox="0 {above} {_WIDTH} {height - above}" role="img" '
+        'aria-labelledby="trial-title" aria-describedby="trial-about">',
         f'<title id="trial-title">{_text(title)}</title>',
         f'<desc id="trial-about">{_text(describe_trial(report))}</desc>',
         f"<style>{_STYLE}</style>" if styled else "",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
-        _words(16, 24, title, "strong", 60),
+        _words(16, 24, title, "strong", 60) if styled else "",
     ]
     if report.points:
         parts += [*_draw_means(report), *_draw_evidence(report)]
@@ -120,12 +131,15 @@ def _draw_evidence(report: TrialReport) -> Iterator[str]:
         "below": [point.log_below_effect for point in points],
     }
     top = min(max(report.enough, *(value for own in series.values() for value in own)) * 1.1, _CAP)
-    x, y = _across(points), _scale(-math.log(100), top, _SECOND)
+    x, y = _across(points), _scale(_LEAST, top, _SECOND)
     yield _words(16, _SECOND[0] - 14, "evidence, as odds on a scale of logarithms", "quiet")
     for value in (0.0, report.enough):
         kind = "limit" if value else "rule"
         yield f'<path class="{kind}" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
         yield _words(16, y(value) + 4, format_odds(value), "quiet")
+    yield _words(16, y(_LEAST) + 4, format_odds(_LEAST), "quiet")
+    if top == _CAP:
+        yield _words(_RIGHT, y(top) - 6, format_odds(math.inf), "quiet", anchor="end")
     for name, values in series.items():
         line = _path([(x(place), y(value)) for place, value in enumerate(values)])
         yield f'<path class="line {name}" d="{line}"/>'
@@ -140,10 +154,9 @@ def _draw_times(points: Sequence[TrialPoint], bottom: float) -> Iterator[str]:
     """Yield when the first and the last point are, and after how many differences."""
     first, last = points[0], points[-1]
     yield f'<path class="rule" d="M{_LEFT} {bottom}H{_RIGHT}"/>'
-    yield _words(_LEFT, bottom + 16, f"{first.time[:10]}, {first.n:,}", "quiet")
+    yield _words(_LEFT, bottom + 16, f"{first.time[:10]}, n = {first.n:,}", "quiet")
     if len(points) > 1:
-        label = f"{last.time[:10]}, {last.n:,}"
-        yield f'<text class="quiet" text-anchor="end" x="{_RIGHT}" y="{bottom + 16}">{_text(label)}</text>'
+        yield _words(_RIGHT, bottom + 16, f"{last.time[:10]}, n = {last.n:,}", "quiet", anchor="end")
 
 
 def _across(points: Sequence[TrialPoint]) -> Callable[[int], float]:
@@ -170,9 +183,10 @@ def _path(places: Iterable[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
 
 
-def _words(x: float, y: float, text: str, kind: str, most: int = 70) -> str:
+def _words(x: float, y: float, text: str, kind: str, most: int = 70, *, anchor: str = "") -> str:
     short = text if len(text) <= most else f"{text[: most - 1]}…"
-    return f'<text class="{kind}" x="{x:g}" y="{y:.1f}">{_text(short)}</text>'
+    where = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text class="{kind}"{where} x="{x:g}" y="{y:.1f}">{_text(short)}</text>'
 
 
 def _text(text: str) -> str:
@@ -195,14 +209,14 @@ def describe_wins(shown: TrialReadOut) -> str:
 
 def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
     yield "Differences", f"{status.samples:,}"
-    for variant, units in status.units.items():
-        yield f"Sessions, {variant}", f"{units:,}"
+    if status.units:
+        yield "Sessions", ", ".join(f"{variant} {units:,}" for variant, units in status.units.items())
     yield "Looks", f"{status.looks:,}; looking changes nothing"
     if status.read_out is not None:
         shown = status.read_out
         if wins := describe_wins(shown):
             yield "Units", wins.removesuffix("; ")
-        yield "P(better), never decisive", f"{shown.probability_better:.3f}"
+        yield "P(better)", f"{shown.probability_better:.3f}, which decides nothing"
 
 
 def _list_notes(status: TrialStatus) -> list[str]:
@@ -222,9 +236,12 @@ def _list_sections(report: TrialReport) -> Iterator[str]:
     head = ("measure", "differences", "mean", "interval at any look", "better", "worse")
     yield render_section("Measures", head, map(_row_measure, status.measures), ("measure",))
     rows = [("met" if own.met else "not met", own.name, own.detail) for own in status.conditions]
-    yield render_section("Conditions of graduation", ("", "condition", ""), rows)
-    moves = [(own.time, f"{own.before} to {own.after}", own.author, own.reason) for own in report.transitions]
-    yield render_section("Decisions", ("time", "", "by", "why"), moves)
+    yield render_section("Conditions of graduation", ("state", "condition", "why"), rows, tones=_TONES)
+    moves = [
+        (f"{own.time[:16].replace('T', ' ')} UTC", f"{own.before} to {own.after}", own.author, own.reason)
+        for own in report.transitions
+    ]
+    yield render_section("Decisions", ("time", "change", "by", "why"), moves)
 
 
 def _show_picture(report: TrialReport) -> str:

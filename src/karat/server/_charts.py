@@ -7,7 +7,7 @@ from karat.schema import MeasureRow
 from karat.schema.pages import ComparisonPage, GatedMeasure, OverviewPage, QueryPage, RankingsPage, TrendPoint
 from karat.server._differences import rate_difference
 from karat.server._svg import Chart, scale, spread
-from karat.server._text import clip, format_change, format_number, format_time
+from karat.server._text import clip, format_change, format_number, format_time, strip_markup
 
 _WAYS = 6  # documents whose ranks are drawn
 _LIMITS = {"floor": "floor", "ceiling": "best"}
@@ -218,13 +218,20 @@ def draw_slopes(page: RankingsPage) -> Chart:
     return chart
 
 
+def name_documents(page: QueryPage) -> dict[str, str]:
+    """Return the titles of the documents whose ranks are shown, by their ids; the id of one that has none."""
+    titles = {judgment.document: strip_markup(judgment.title) for judgment in page.judgments}
+    return {id_: titles.get(id_) or id_ for id_ in page.relevant}
+
+
 def draw_ranks(page: QueryPage, name: str = "") -> Chart:  # noqa: ARG001 (as of all pictures)
     """Draw the ranks of the relevant documents from run to run, the oldest on the left; rank 1 is on top."""
     runs, documents = page.runs[::-1], page.relevant[:_WAYS]
     ranks = [rank for run in runs for id_ in documents if (rank := run.ranks.get(id_)) is not None]
     deepest = max(ranks, default=1)
     left, right, top, bottom = 40.0, 560.0, 18.0, 168.0
-    chart = Chart(width=760, height=214, title="Ranks of the relevant documents from run to run")
+    names = name_documents(page)
+    chart = Chart(width=900, height=214, title="Ranks of the relevant documents from run to run")
 
     def y(rank: int | None) -> float:
         if rank is None:
@@ -244,10 +251,10 @@ def draw_ranks(page: QueryPage, name: str = "") -> Chart:  # noqa: ARG001 (as of
         chart.path([(x(place), y(run.ranks.get(id_))) for place, run in enumerate(runs)], f"rank way-{number}")
         for place, run in enumerate(runs):
             rank = run.ranks.get(id_)
-            tip = f"{id_} in {run.title}: {'not found' if rank is None else f'rank {rank}'}"
+            tip = f"{names[id_]} in {run.title}: {'not found' if rank is None else f'rank {rank}'}"
             chart.circle(x(place), y(rank), 4, f"rank-dot way-{number}", tip)
         if id_ in heights:
-            chart.text(right + 4, heights[id_] + 4, clip(id_, 26), f"name way-text-{number}")
+            chart.text(right + 4, heights[id_] + 4, clip(names[id_], 44), f"name way-text-{number}")
     first, last = name_ends([run.date for run in runs])
     chart.text(x(0), 208, first, anchor="start" if len(runs) > 1 else "middle")
     chart.text(x(max(0, len(runs) - 1)), 208, last, anchor="end")
@@ -262,5 +269,6 @@ DRAWN = {
     "draw_mean": draw_mean,
     "draw_measure": draw_measure,
     "draw_trend": draw_trend,
+    "name_documents": name_documents,
 }
-"""What templates can draw."""
+"""What templates can draw, and how they name what is drawn."""

@@ -124,7 +124,11 @@ def _check(
     yield _check_corpus(plan, corpus)
     enough = deciding.n >= plan.least
     met = enough and deciding.decision in (Decision.GRADUATE, Decision.BELOW)
-    yield _condition("sequential", f"{deciding.decision.value}, {deciding.n:,} of {plan.least:,} differences", met=met)
+    yield _condition(
+        "sequential",
+        f"{deciding.decision.value} after {deciding.n:,} differences; at least {plan.least:,} are needed",
+        met=met,
+    )
     if plan.must_show:
         shown = seen.tally(plan.must_show)
         detail = (
