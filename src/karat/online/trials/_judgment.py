@@ -126,7 +126,7 @@ def _check(
     met = enough and deciding.decision in (Decision.GRADUATE, Decision.BELOW)
     yield _condition(
         "sequential",
-        f"{deciding.decision.value} after {deciding.n:,} differences; at least {plan.least:,} are needed",
+        f"{deciding.decision.value} after {count_things(deciding.n, 'difference')}; {plan.least:,} are needed",
         met=met,
     )
     if plan.must_show:
