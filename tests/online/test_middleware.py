@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from each import each
 from karat import online
+from karat.core import UsageError
 from karat.online import LogMiddleware, ingest, read_log
 
 
-def request(app: Any, path: str, query: str = "", **headers: str) -> list[Mapping[str, Any]]:
+def request(app: Any, path: str, query: str = "", *, method: str = "GET", **headers: str) -> list[Mapping[str, Any]]:
     """Send one request to an application; return what it sends back."""
     sent: list[Mapping[str, Any]] = []
 
@@ -24,7 +27,7 @@ def request(app: Any, path: str, query: str = "", **headers: str) -> list[Mappin
         sent.append(message)
 
     pairs = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
-    scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": pairs}
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": pairs}
     asyncio.run(app(scope, receive, send))
     return sent
 
@@ -106,3 +109,60 @@ def test_a_slash_at_the_end_is_the_same_path(tmp_path: Path) -> None:
     ingest(path)
     with read_log(path) as reader:
         assert [query.text for query in reader.queries()] == ["search/"]
+
+
+@each(
+    ("header", "session"),
+    [
+        ("session=abc", "abc"),
+        ('prefs={"wide": 1}; session=abc', "abc"),
+        ("a[b]=1; session=abc", "abc"),
+        ("flag; session=abc", "abc"),
+        ("path=/; session=abc", "abc"),
+        ("expires=Thu, 01 Jan 2026 00:00:00 GMT; session=abc", "abc"),
+        ("\xfc=1; session=abc", "abc"),
+        ('session="a b\\054c"', "a b,c"),
+        ('session="half', '"half'),
+        ("session=old; session=new", "new"),
+        ("Session=abc", ""),
+        ("session", ""),
+        ("a=session; b=c", ""),
+    ],
+)
+def test_a_session_is_found_among_cookies_of_any_program(tmp_path: Path, header: str, session: str) -> None:
+    """Python's own reader gives up at the first cookie that it does not like, and the session after it was lost."""
+    log = online.open(tmp_path / f"{uuid4().hex}.db", keep_ids=True)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["karat.query"].results(["a"])
+
+    request(LogMiddleware(app, log), "/search", "q=wifi", cookie=header)
+    log.close()
+    ingest(log.path)
+    with read_log(log.path) as reader:
+        assert [query.session for query in reader.queries()] == [session]
+
+
+def test_what_asks_for_leave_is_no_search(tmp_path: Path) -> None:
+    """Before a request from another site with a session in a header, a browser sends OPTIONS with the same query."""
+    log = online.open(tmp_path / "karat.db", keep_ids=True)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["karat.query"].results(["a"])
+        await send({"type": "http.response.start", "status": 200})
+
+    wrapped = LogMiddleware(app, log)
+    for method in ("OPTIONS", "GET", "HEAD", "POST"):
+        request(wrapped, "/search", f"q={method}", method=method, x_session_id="s")
+    log.close()
+    ingest(tmp_path / "karat.db")
+    with read_log(tmp_path / "karat.db") as reader:
+        assert [query.text for query in reader.queries()] == ["GET", "POST"]
+
+
+def test_names_are_texts(tmp_path: Path) -> None:
+    """Anything else would log nothing, and is refused where a developer sees it."""
+    with online.open(tmp_path / "karat.db") as log:
+        for name in ("path", "parameter", "session_cookie", "session_header", "user_header"):
+            with pytest.raises(UsageError, match=f"{name}=None is not a text"):
+                LogMiddleware(lambda *_: None, log, **{name: None})  # type: ignore[arg-type, return-value]

@@ -7,6 +7,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
+from karat.core import UsageError
 from karat.online._log import Log
 
 Scope = MutableMapping[str, Any]
@@ -14,6 +15,8 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _ELSEWHERE, _REFUSED, _FAILED = 300, 400, 500
+_NO_SEARCH = ("OPTIONS", "HEAD")
+"""What asks whether a request may come, as a browser does before one from another site, or for its headers only."""
 
 
 class LogMiddleware:
@@ -21,8 +24,8 @@ class LogMiddleware:
 
     The path may end with a slash or not, and a redirect is not logged. The handler finds the query in
     ``scope["karat.query"]``, and tells it what came back: ``query.results(hits)``. It is there in every request of the
-    path, but is not logged if the request has no query. All that the handler logs itself has the session and the user
-    of the request, too.
+    path, but is not logged if the request has no query, or is an OPTIONS or HEAD. All that the handler logs itself has
+    the session and the user of the request, too.
     """
 
     def __init__(
@@ -38,6 +41,10 @@ class LogMiddleware:
         **fields: Any,
     ) -> None:
         """Wrap an application. ``fields`` are those of ``Log.query``, such as ``tool``."""
+        names = {"path": path, "parameter": parameter, "session_cookie": session_cookie}
+        for name, value in (names | {"session_header": session_header, "user_header": user_header}).items():
+            if not isinstance(value, str):
+                raise UsageError(f"{name}={value!r} is not a text")
         self.app, self._log, self._path, self._parameter, self._fields = app, log, path, parameter, fields
         self._cookie, self._session_header, self._user_header = session_cookie, session_header, user_header
 
@@ -81,12 +88,24 @@ class LogMiddleware:
         if scope.get("path", "").rstrip("/") != self._path.rstrip("/"):
             return session, user, None
         values = parse_qs(scope.get("query_string", b"").decode("utf-8", "replace")).get(self._parameter)
-        return session, user, values[0] if values else ""
+        return session, user, values[0] if values and scope.get("method") not in _NO_SEARCH else ""
 
 
 def _read_cookie(header: str, name: str) -> str | None:
+    """Return the value of a cookie, the last one of that name, whatever the others of other programs look like.
+
+    >>> _read_cookie('prefs={"wide": 1}; session=abc', "session")
+    'abc'
+    """
+    pairs = [part.partition("=") for part in header.split(";")]
+    return next((_unquote(value.strip()) for own, _, value in reversed(pairs) if own.strip() == name), None)
+
+
+def _unquote(value: str) -> str:
+    if not value.startswith('"'):
+        return value
     try:
-        morsel = SimpleCookie(header).get(name)
+        morsel = SimpleCookie(f"own={value}").get("own")
     except CookieError:
-        return None
-    return None if morsel is None else morsel.value
+        morsel = None
+    return value if morsel is None else morsel.value
