@@ -22,7 +22,7 @@ class Bounds:
     unknown: Mapping[str, str] = field(default_factory=dict)
     """The measures without bounds, and why they have none."""
     loose: frozenset[str] = frozenset()
-    """The measures whose best value is a bound that no grades may reach, such as nDCG."""
+    """The measures whose best value is a bound that no grades may reach."""
 
     def __post_init__(self) -> None:
         for array in (self.worst, self.best, self.unjudged):

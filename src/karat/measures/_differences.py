@@ -15,7 +15,7 @@ from karat.measures._bounds import explain_unbounded, highest_grade
 from karat.measures._collapse import Collapse
 from karat.measures._conventions import conventions
 from karat.measures._hits import fill_in
-from karat.measures._measure import compute
+from karat.measures._measure import Bound, compute
 from karat.measures._overlap import DEFAULT_OVERLAP
 
 _EXACT = ("additive", "share")
@@ -32,8 +32,13 @@ def has_exact_difference(measure: Measure) -> bool:
     (True, False)
     """
     definition = measure.definition
-    known = definition.unjudged in _EXACT and definition.queries == "answerable" and definition.aggregate != "geometric"
-    return known and explain_unbounded(measure) is None
+    if definition.queries != "answerable" or definition.aggregate == "geometric" or explain_unbounded(measure):
+        return False
+    bound = definition.unjudged
+    if not isinstance(bound, Bound):
+        return bound in _EXACT
+    parameter, value = bound.unless
+    return bound.difference is not None and measure.arguments().get(parameter) != value
 
 
 def score_differences(
@@ -83,7 +88,7 @@ def _find_worst(measure: Measure, first: Alignment, second: Alignment, pool: Poo
     """Return the values where the first is worst beside the second; NaN if one is undefined without the pool."""
     sign = -1.0 if measure.definition.higher_is_better is False else 1.0
     worst = now = compute(measure, first), compute(measure, second)
-    for grades in _list_grades(measure, pool, grade):
+    for grades in _list_grades(measure, first, second, pool, grade):
         ours = compute(measure, first.judge(pool.query, pool.first, grades))
         theirs = compute(measure, second.judge(pool.query, pool.second, grades))
         worse = sign * (ours - theirs) < sign * (worst[0] - worst[1])
@@ -92,7 +97,7 @@ def _find_worst(measure: Measure, first: Alignment, second: Alignment, pool: Poo
     return np.where(undefined, np.nan, worst[0]), np.where(undefined, np.nan, worst[1])
 
 
-def _list_grades(measure: Measure, pool: Pool, top: int) -> Iterator[Ints]:
+def _list_grades(measure: Measure, first: Alignment, second: Alignment, pool: Pool, top: int) -> Iterator[Ints]:
     """Yield the grades of the pool that can make the first ranking worst beside the second.
 
     A sum over documents is worst if those have the highest grade which the second ranks higher, and the others none.
@@ -102,6 +107,11 @@ def _list_grades(measure: Measure, pool: Pool, top: int) -> Iterator[Ints]:
     moves as N does with a document that only one of them has. One that both have changes only D: all of them are
     relevant, or none, by the sign of N.
     """
+    bound = measure.definition.unjudged
+    if isinstance(bound, Bound) and bound.difference is not None:
+        arguments = {name: value for name, value in measure.arguments().items() if name != "judged_only"}
+        yield bound.difference(first, second, measure.cutoff, pool, top, **arguments)
+        return
     missed, shared = pool.first == 0, (pool.first > 0) & (pool.second > 0)
     if measure.definition.unjudged == "additive":
         yield np.where(missed | (shared & (pool.second < pool.first)), top, 0)

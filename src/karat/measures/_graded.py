@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from karat.core import Floats, MeasureError, Parameter
-from karat.measures._alignment import Alignment, Hits, Ints, Unjudged
+from karat.measures._alignment import Alignment, Hits, Ints, Pool, Unjudged
+from karat.measures._ideal import find_layers, find_lowest
 from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, MAX_GRADE, REL, Bound, measure, ratio
 
 Gains = tuple[tuple[int, float], ...] | None
@@ -71,11 +72,11 @@ def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
 def bound_ndcg(
     a: Alignment, k: int | None, unjudged: Unjudged, *, gain: str, gains: Gains, ideal: str
 ) -> tuple[Floats, Floats]:
-    """Return the lowest nDCG over all grades of unjudged documents, exactly, and a bound of the highest.
+    """Return the lowest nDCG and the highest over all grades of unjudged documents, exactly.
 
     DCG is linear in the gains and the ideal DCG convex, so that their quotient is lowest at a corner, where each
     document has the highest grade or none. Of any number of relevant documents the last ones are the worst, so that
-    it is enough to try each number. The bound of the highest leaves the ideal list as it is, and is at most 1.
+    it is enough to try each number. It is highest where less DCG than none would be lowest beside the ideal.
     """
     documents = unjudged.hits
     top = float(gain_of(np.array([unjudged.grade]), gain, gains)[0])
@@ -93,21 +94,43 @@ def bound_ndcg(
         return total
 
     own = dcg(a, k, gain=gain, gains=gains)
-    gained = top / discount(documents.rank)
-    ideal_now = ideal_dcg(np.zeros_like(cut))
-    high = np.minimum(ratio(own + documents.total(gained), ideal_now), 1.0)
-    high = np.where((ideal_now == 0) & (documents.count() > 0), 1.0, high)
+    layers = find_layers(a, unjudged.grade, lambda grades: gain_of(grades, gain, gains))
+    grades = find_lowest(layers, -own, documents.query, -1 / discount(documents.rank), cut)
+    judged = a.judge(documents.query, documents.rank, grades)
+    high = ndcg(judged, k, gain=gain, gains=gains, ideal=ideal)
     sums, more = own.copy(), unjudged.others.copy()
     low = ratio(own, ideal_dcg(more))
     for level in documents.levels_from_bottom():
         query = documents.query[level]
-        sums[query] += gained[level]
+        sums[query] += top / discount(documents.rank[level])
         more[query] += 1
         low[query] = np.fmin(low[query], ratio(sums, ideal_dcg(more))[query])
     return low, high
 
 
-@measure("nDCG", GAIN, GAINS, _IDEAL, JUDGED_ONLY, aliases=("ndcg_cut",), unjudged=Bound(bound_ndcg, exact=False))
+def lower_ndcg(
+    first: Alignment, second: Alignment, k: int | None, pool: Pool, grade: int, *, gain: str, gains: Gains, ideal: str
+) -> Ints:
+    """Return the grades of unjudged documents with which one ranking has the lowest nDCG beside another.
+
+    Both have the same ideal list, unless it is cut at the number of documents that each returned.
+    """
+    weights = [np.where(rank > 0, 1 / discount(np.maximum(rank, 1)), 0.0) for rank in (pool.first, pool.second)]
+    base = dcg(first, k, gain=gain, gains=gains) - dcg(second, k, gain=gain, gains=gains)
+    layers = find_layers(first, grade, lambda grades: gain_of(grades, gain, gains))
+    cut = np.full(len(base), np.iinfo(np.int64).max if k is None else k)
+    return find_lowest(layers, base, pool.query, weights[0] - weights[1], cut)
+
+
+@measure(
+    "nDCG",
+    GAIN,
+    GAINS,
+    _IDEAL,
+    JUDGED_ONLY,
+    aliases=("ndcg_cut",),
+    unjudged=Bound(bound_ndcg, difference=lower_ndcg, unless=("ideal", "returned")),
+)
 def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) -> Floats:
     """Normalised discounted cumulative gain: DCG against that of the best possible ranking.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import MEASURES, Definition, Floats, Measure, MeasureError, Parameter
-from karat.measures._alignment import Alignment
+from karat.measures._alignment import Alignment, Ints
 from karat.measures._evidence import judge_each
 
 _ROUNDING = 1e-9
@@ -31,6 +31,11 @@ class Bound:
     highest value per query over all grades that unjudged documents could have."""
     exact: bool = True
     """Whether some grades reach the best value; if not, it is only a bound."""
+    difference: Callable[..., Ints] | None = None
+    """A function of two alignments, the cut-off, a :class:`Pool` of documents, the highest grade and the parameters
+    that returns the grades of the pool with which the first alignment is worst beside the second."""
+    unless: tuple[str, str] = ("", "")
+    """A parameter and its value for which nobody knows the difference."""
 
 
 K = TypeVar("K", bound=Callable[..., Floats])

@@ -106,9 +106,10 @@ def _bounds(definition: Definition) -> str:
     """Return whether unjudged documents can be bounded, as ``--bounds`` does."""
     if definition.higher_is_better is None or definition.unjudged is None:
         return "none"
-    if isinstance(definition.unjudged, Bound):
-        return "exact" if definition.unjudged.exact else "the worst is exact, the best a bound"
     both = "exact, also of the difference of two runs"
+    if isinstance(definition.unjudged, Bound):
+        bound = definition.unjudged
+        return both if bound.difference else "exact" if bound.exact else "the worst is exact, the best a bound"
     texts = {
         "monotone": "exact",
         "additive": both,
