@@ -111,6 +111,62 @@ def test_four_questions_at_most(repository: Path, environment: dict[str, str]) -
     assert ask("", "--yes") == ""
 
 
+TABLE = "question;document\nwhen is breakfast?;breakfast\nhow warm is the pool?;pool\n"
+
+
+def test_a_golden_set_that_is_there_is_used(run: Run, repository: Path) -> None:
+    """Nothing is made in its place, CI watches the file, and its queries are not to be replaced."""
+    (repository / "questions.csv").write_text(TABLE)
+    out, _ = run("--documents", "docs", "--golden", "questions.csv", "--yes")
+    assert "questions.csv: exists already\n  2 queries, 2 judgments\n" in out
+    assert "Replace the queries" not in out
+    assert not (repository / "golden").exists()
+    assert (repository / "questions.csv").read_text() == TABLE
+    assert '- "questions.csv"\n' in (repository / WORKFLOW).read_text()
+    project = open_project(repository)
+    assert (len(project.golden.documents), len(project.golden.queries)) == (10, 2)
+    before = files(repository)
+    again, _ = run("--documents", "docs", "--golden", "questions.csv", "--yes")
+    assert files(repository) == before
+    assert "karat.toml: exists already\n" in again
+
+
+def test_a_golden_set_that_cannot_be_used_stops_the_start(run: Run, repository: Path) -> None:
+    """Nothing is written: not for one that cannot be read, nor beside a configuration that names another."""
+    (repository / "table.csv").write_text("frage;dokument\nwann?;pool\n")
+    outside = repository.parent / "outside.csv"
+    outside.write_text(TABLE)
+    before = files(repository)
+    for path, problem in (
+        ("nothing.csv", "nothing.csv: no such file or folder"),
+        ("table.csv", "call the columns of a table of your own 'question' and 'document'"),
+        (str(outside), "is outside of the repository, so that CI would not have it"),
+    ):
+        assert problem in run("--documents", "docs", "--golden", path, "--yes", code=2)[1]
+    assert files(repository) == before
+    (repository / "karat.toml").write_text('[golden]\npath = "mine"\n')
+    (repository / "table.csv").write_text(TABLE)
+    _, err = run("--documents", "docs", "--golden", "table.csv", "--yes", code=2)
+    assert "karat.toml: its golden set is mine; name table.csv there, or leave it out here" in err
+
+
+def test_documents_of_a_set_with_spans_are_read_as_they_stand(run: Run, repository: Path) -> None:
+    """Its spans count the bytes of the front matter, too."""
+    page = repository / "docs" / "lift.md"
+    page.write_text("---\ntitle: Lift\n---\n\nThe lift stops at midnight, every night of the week.\n")
+    judgment = '{"query": "q1", "document": "lift", "grade": 1%s}\n'
+    (repository / "mine").mkdir()
+    (repository / "mine" / "golden.toml").write_text('grades = ["no", "yes"]\n')
+    (repository / "mine" / "queries.jsonl").write_text('{"id": "q1", "text": "when does the lift stop?"}\n')
+    (repository / "mine" / "judgments.jsonl").write_text(judgment % "")
+    run("--documents", "docs", "--golden", "mine", "--ci", "none", "--yes")
+    assert tomllib.loads((repository / "karat.toml").read_text())["golden"]["front_matter"] == "title"
+    (repository / "karat.toml").unlink()
+    (repository / "mine" / "judgments.jsonl").write_text(judgment % ', "span": [21, 40]')
+    run("--documents", "docs", "--golden", "mine", "--ci", "none", "--yes")
+    assert "front_matter" not in tomllib.loads((repository / "karat.toml").read_text())["golden"]
+
+
 def test_nothing_that_is_there_is_changed(run: Run, repository: Path) -> None:
     """A file of the user's stays byte for byte; what would have been written is shown as a diff."""
     (repository / "karat.toml").write_text('[golden]\npath = "golden"\n')

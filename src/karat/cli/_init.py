@@ -25,6 +25,7 @@ _CI = ("github", "gitlab", "both", "none")
 @click.option(
     "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries come from them."
 )
+@click.option("--golden", metavar="PATH", help="Your golden set, in any format.  [default: made from the documents]")
 @click.option("--system", metavar="MODULE:NAME", help="Your retriever.  [default: the built-in pipeline]")
 @click.option("--ci", type=click.Choice(_CI), help="The CI to write a workflow for.  [default: github]")
 @click.option(
@@ -52,6 +53,7 @@ def command(folder: str, **options: Any) -> None:
     start = Start(
         folder=Path(folder),
         documents=Path(options["documents"]) if options["documents"] else None,
+        golden=Path(options["golden"]) if options["golden"] else None,
         system=options["system"] or "",
         ci=options["ci"] or "github",
         on_inconclusive=options["on_inconclusive"] or "pass",

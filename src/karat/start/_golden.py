@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,10 +79,29 @@ def make_starter(path: Path, name: str, front_matter: FrontMatter = "text") -> S
     notes += [] if few else [f"{len(targets):,} of {len(documents):,} documents are asked for"]
     notes += [f"no sentence to ask for in {_list_some(silent)}"] if silent else []
     notes += [f"very long, and slow to index: {_list_some(long)}"] if long else []
+    front, said = _find_front_matter(documents)
+    return Starter(golden=golden, notes=(*notes, *said), with_front_matter=front)
+
+
+def read_own(path: Path, documents: Path | None, front_matter: FrontMatter = "text") -> Starter:
+    """Return a golden set that exists already, with its documents if they are elsewhere, and a note on its size.
+
+    What cannot be read raises InputError, since it would stop every check. A set with spans counts the bytes of the
+    documents as they stand, with their front matter.
+    """
+    golden = sets.read(path, documents=documents, front_matter=front_matter)
+    if any(target.span is not None for target in golden.judged_targets):
+        golden = sets.read(path, documents=documents)
+    front, said = _find_front_matter(golden.documents)
+    size = f"{count_things(len(golden.queries), 'query', 'queries')}, {count_things(golden.judgment_count, 'judgment')}"
+    return Starter(golden=golden, notes=(size, *golden.notes, *said), with_front_matter=front)
+
+
+def _find_front_matter(documents: Sequence[Document]) -> tuple[int, list[str]]:
+    """Return how many documents have front matter that is not part of their text, and a note on it if any has."""
     front = sum("front_matter" in document.metadata for document in documents)
-    if front:
-        notes.append(f"front matter of {count_things(front, 'document')} is no text; its title is the first heading")
-    return Starter(golden=golden, notes=tuple(notes), with_front_matter=front)
+    note = f"front matter of {count_things(front, 'document')} is no text; its title is the first heading"
+    return front, [note] if front else []
 
 
 def _read_documents(path: Path, reading: sets.Reading, front_matter: FrontMatter) -> tuple[Document, ...]:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from karat.config import Config, read_config
 from karat.core import InputError, UsageError
 from karat.files import parse_toml
-from karat.start._golden import Starter, has_documents, make_example, make_starter
+from karat.start._golden import Starter, has_documents, make_example, make_starter, read_own
 from karat.start._install import Install, plan_install
 from karat.start._repository import Repository
 from karat.start._workflows import GITLAB, HEAD, Workflow
@@ -44,6 +44,8 @@ class Start:
     folder: Path
     documents: Path | None = None
     """A folder of .md, .txt and .json files, or a JSONL file, from which the first queries are made."""
+    golden: Path | None = None
+    """A golden set that exists already, in any format that karat reads; by default one is made from the documents."""
     system: str = ""
     """``package.module:name`` of a retriever; empty for the built-in pipeline."""
     ci: CI = "github"
@@ -64,7 +66,7 @@ class Start:
             raise UsageError(
                 f"{self.on_inconclusive!r} is not an answer; choose {' or '.join(get_args(OnInconclusive))}"
             )
-        for path in (self.folder, self.documents):
+        for path in (self.folder, self.documents, self.golden):
             if not str(path or "").isprintable():
                 raise UsageError(f"{str(path)!r} cannot stand in a configuration; rename it")
 
@@ -103,7 +105,7 @@ def start_project(start: Start) -> list[FileResult]:
     existing = _find_existing(start.folder)
     if not start.system and _SYSTEM.fullmatch(existing.system):
         start = replace(start, system=existing.system)
-    place = existing.golden or start.folder / "golden"
+    place = _place_golden(start, existing)
     check_kind(place, place.is_dir() or place.is_file())
     refers = _refers(start, existing, place)
     starter = _make_starter(start, existing, place, refers=refers)
@@ -120,10 +122,22 @@ def start_project(start: Start) -> list[FileResult]:
     first = replace(first, notes=(*first.notes, *_missing_module(start)))
     return [
         first,
-        place_set(place, starter),
+        FileResult(path=place, state="same", notes=starter.notes) if start.golden else place_set(place, starter),
         place_lines(ignore, _ignored(start)),
         *(_add_todo(start, place_file(path, text)) for path, text in files[1:]),
     ]
+
+
+def _place_golden(start: Start, existing: _Existing) -> Path:
+    """Return where the golden set is, or will be. One that is named has to be there, and to get into CI."""
+    if start.golden is None:
+        return existing.golden or start.folder / "golden"
+    if existing.golden is not None and existing.golden.resolve() != start.golden.resolve():
+        problem = f"its golden set is {existing.golden}"
+        raise InputError(problem, source=str(existing.path), hint=f"name {start.golden} there, or leave it out here")
+    if os.path.lexists(start.golden) and start.repository.relative(start.golden) is None:
+        raise InputError("is outside of the repository, so that CI would not have it", source=str(start.golden))
+    return start.golden
 
 
 def name_next_steps(start: Start, results: Sequence[FileResult]) -> list[str]:
@@ -133,12 +147,12 @@ def name_next_steps(start: Start, results: Sequence[FileResult]) -> list[str]:
     """
     folder = shlex.quote(str(start.folder))
     existing = _find_existing(start.folder)
-    place = existing.golden or start.folder / "golden"
+    place = _place_golden(start, existing)
     steps = [*dict.fromkeys(step for result in results for step in result.todo)]
     record = f", then karat baseline update {folder}, and commit baseline.json with the rest."
     is_recorded = existing.config is not None and _has_baseline(existing.config)
     steps.append(f"karat check {folder}{'' if is_recorded else record}")
-    if any(result.path == place and result.state in ("written", "same") for result in results):
+    if not start.golden and any(result.path == place and result.state in ("written", "same") for result in results):
         steps.append(
             "Replace the queries with what people ask. They are sentences of the documents, and show that everything "
             f"works; until then karat golden check {folder} warns that they prove little."
@@ -199,7 +213,7 @@ def _refers(start: Start, existing: _Existing, place: Path) -> bool:
         return False
     if existing.path is not None:
         return existing.config is not None and existing.config.documents is not None
-    return not has_documents(place) and not _why_copied(start)
+    return not has_documents(place) and (start.golden is not None or not _why_copied(start))
 
 
 def _why_copied(start: Start) -> str:
@@ -213,10 +227,14 @@ def _why_copied(start: Start) -> str:
 
 
 def _make_starter(start: Start, existing: _Existing, place: Path, *, refers: bool) -> Starter:
-    if start.documents is None:
-        return make_example()
     # A set that is there already has spans into the text as it was read before; a new one leaves front matter out.
     reads = existing.config.front_matter if existing.config is not None else "title"
+    if start.golden is not None:
+        starter = read_own(start.golden, start.documents if refers else None, reads)
+        why = _why_copied(start) if refers else ""
+        return replace(starter, notes=(*starter.notes, *([f"{start.documents} {why}"] if why else [])))
+    if start.documents is None:
+        return make_example()
     starter = make_starter(start.documents, start.folder.resolve().name, reads)
     if refers:
         return starter.without_documents()
@@ -232,8 +250,9 @@ def _config(start: Start, *, refers: bool, front_matter: bool) -> str:
         documents = f"documents = {json.dumps(Path(relative).as_posix(), ensure_ascii=False)}\n"
         if front_matter:
             documents += 'front_matter = "title" # no text but its title, which is the first heading\n'
+    place = os.path.relpath(start.golden.resolve(), start.folder.resolve()) if start.golden else "golden"
     system = (
-        f"# Your retriever; it must know the documents by the ids in golden/judgments.jsonl.\n"
+        f"# Your retriever; it must know the documents by the ids of the golden set.\n"
         f"system = {json.dumps(start.system, ensure_ascii=False)}\n"
         if start.system
         else ""
@@ -241,7 +260,8 @@ def _config(start: Start, *, refers: bool, front_matter: bool) -> str:
     pipeline = "" if start.system else "\n[pipeline]\nlexical = true\ndense = true # needs karat's extra dense\n"
     return (
         "# What karat measures here, and what must hold; docs/eval.md and docs/gate.md of karat list every key.\n"
-        f'[golden]\npath = "golden"\n{documents}{pipeline}\n[eval]\n{system}k = 10\n'
+        f"[golden]\npath = {json.dumps(Path(place).as_posix(), ensure_ascii=False)}\n"
+        f"{documents}{pipeline}\n[eval]\n{system}k = 10\n"
         'measures = ["R@5", "RR@10", "nDCG@5"]\n\n'
         "[gate]\n"
         "# No drop beyond the tolerance, against the baseline that karat baseline update DIR records. It proposes\n"
