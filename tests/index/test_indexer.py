@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cli.gate_project import make_run, make_set
-from karat.index import Indexer, Mark, open_index
+from karat import golden
+from karat.index import Indexer, Mark, _indexer, open_index
 from karat.projects import gate_run, open_project, report_document
 from karat.projects.saved_runs import list_runs
 from karat.runs import read_any_run
@@ -121,6 +123,29 @@ def test_a_new_run_a_removed_one_and_a_changed_set_are_followed(tmp_path: Path) 
     said.clear()
     indexer.update(said.append)
     assert said == ["runs"] * 3
+
+
+@pytest.mark.parametrize("place", [".", "set"])
+def test_what_changes_while_the_set_is_read_is_read_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Two proposals that are accepted one after the other: the index is behind until it has both, and says so."""
+    golden.write(make_set(), tmp_path / place)
+    (tmp_path / "karat.toml").write_text(f"[golden]\npath = '{place}'\n")
+    judgments, lint = tmp_path / place / "judgments.jsonl", _indexer.check_configured
+    rows = judgments.read_text().splitlines(keepends=True)
+
+    def accept_another(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        judgments.write_text("".join(rows[:-1]))
+        return lint(*arguments)
+
+    monkeypatch.setattr(_indexer, "check_configured", accept_another)
+    indexer = Indexer(tmp_path)
+    for is_behind, count in ((True, len(rows)), (False, len(rows) - 1), (False, len(rows) - 1)):
+        indexer.update()
+        with open_index(tmp_path) as index:
+            assert (bool(index.find_state().waiting), int(index.meta["judgments"])) == (is_behind, count)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from karat.config import read_config
 from karat.core import InputError, KaratError, SystemFailed
 from karat.evaluation import default_measures
 from karat.files import name_paths, read_bytes
@@ -125,8 +126,12 @@ class Indexer:
             connection.close()
 
     def _find_golden(self, connection: sqlite3.Connection) -> Path | None:
-        path = read_meta(connection).get("golden_path", "")
-        return Path(path) if path else None
+        """Return where the golden set is, if that is not the folder: as the configuration says, or said last."""
+        try:
+            path = read_config(self.folder).golden.resolve()
+        except KaratError:  # update() writes down why
+            path = Path(read_meta(connection).get("golden_path", "") or self.folder)
+        return None if path == self.folder else path
 
     def _note_problem(self, connection: sqlite3.Connection, signature: Signature, problem: str, tell: Tell) -> None:
         self._opened = None
@@ -171,9 +176,8 @@ class Indexer:
             connection.execute("commit")
         golden_path = opened.held.project.config.golden.resolve()
         elsewhere = "" if golden_path == self.folder else str(golden_path)
-        # Signed with the place of the set, which was not known before the project was read.
-        current = sign_project(self.folder, Path(elsewhere) if elsewhere else None)
-        write_meta(connection, problem=opened.problem, signature=current.project, golden_path=elsewhere)
+        # The signature is that of before: what changed while the project was read is seen at the next look.
+        write_meta(connection, problem=opened.problem, signature=signature.project, golden_path=elsewhere)
         return opened
 
     def _list_stale(self, connection: sqlite3.Connection, opened: _Opened, signature: Signature) -> list[RunFile]:
