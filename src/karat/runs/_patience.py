@@ -6,6 +6,7 @@ import re
 
 from karat.core import Trace
 
+_READ = 1000  # characters of an error that are looked at: a service may answer with a page
 _SHOWN = 60  # characters of an error that say what kind it is
 _OF_THE_QUESTION = re.compile(r"""[\[{(<].*[\]})>]|'[^']*'|"[^"]*"|\W*\d+\W*""", re.DOTALL)
 """What errors of one kind quote: values, words and numbers of the question, or of what the system returned for it."""
@@ -27,7 +28,7 @@ class Patience:
 
     def ends_with(self, trace: Trace) -> bool:
         """Return whether no other question should be asked after this one, whose wordings count once."""
-        kind = _OF_THE_QUESTION.sub(" ", trace.error)[:_SHOWN]
+        kind = _OF_THE_QUESTION.sub(" ", trace.error[:_READ])[:_SHOWN]
         if not kind or (self._kind and kind != self._kind):
             self._most = 0
         if not self._most:
