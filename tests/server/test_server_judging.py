@@ -311,7 +311,8 @@ def test_a_query_has_its_judgments_and_proposals_are_made_there(project: Path, c
     assert send(client, "/proposals/0002/decide", answer="refuse", reason="no", who="ada").status_code == 303
     assert (project / "set" / "judgments.jsonl").read_bytes().startswith(before)
     Indexer(project).update()
-    assert '<q class="was" dir="auto">It closes late.</q>' in client.get("/golden/q1").text
+    for address in ("/golden/q1", "/queries/q1"):
+        assert '<q class="was" dir="auto">It closes late.</q>' in client.get(address).text
     assert "#decide" not in client.get("/proposals/0001").text
     assert "Refused by <strong>ada</strong>" in client.get("/proposals/0002").text
     assert "· 1 wording<" in client.get("/proposals/0002").text

@@ -64,6 +64,7 @@ def show_query(index: Index, store: LiveStore, request: QueryRequest) -> QueryPa
                 source=judgment.source,
                 annotator=judgment.annotator,
                 date=judgment.date,
+                words=judgment.excerpt,
             )
             for judgment in sort_judgments(query)
         ),

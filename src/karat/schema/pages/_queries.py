@@ -141,6 +141,8 @@ class QueryJudgment(Struct, frozen=True, kw_only=True):
     source: str
     annotator: str
     date: str
+    words: str = ""
+    """What the target says, if it is a part of the document."""
 
 
 class QueryRun(Struct, frozen=True, kw_only=True):
