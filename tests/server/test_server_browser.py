@@ -26,6 +26,7 @@ from karat.pages import keep_traffic, link_session
 from karat.runs import RunWriter
 from karat.server import PAGES
 from server.served import WORK, make_traffic, write_experiments, write_work
+from server.test_server_faults import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -330,6 +331,30 @@ def test_a_tab_that_nobody_sees_does_not_listen(browser: Browser, address: str) 
         page.evaluate(seen % "true")
     with page.expect_request("**/events"), page.expect_response("**/runs"):
         page.evaluate(seen % "false")
+    page.context.close()
+
+
+@pytest.mark.slow(5)
+def test_pages_of_a_new_project_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
+    """They teach, with commands and files that are longer than a line."""
+    make_project(tmp_path)
+    with serving(tmp_path) as (address, _):
+        page = browser.new_context(**KINDS["phone"]).new_page()  # type: ignore[arg-type]
+        for path in ("/", "/runs", "/live", "/trials", "/experiments", "/work"):
+            page.goto(address + path)
+            page.locator("[data-wait]").wait_for(state="detached")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        page.context.close()
+
+
+@pytest.mark.slow
+def test_moving_along_rows_leaves_a_wide_table_where_it_is(browser: Browser, address: str) -> None:
+    """A row that is wider than its place must not move it sideways."""
+    page = _open(browser, address, "/runs", [], is_live=False, **KINDS["phone"])
+    place = page.locator(".scroll").first
+    for _ in range(2):
+        page.keyboard.press("j")
+        assert place.evaluate("place => place.scrollLeft") == 0
     page.context.close()
 
 
