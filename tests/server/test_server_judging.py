@@ -352,6 +352,7 @@ def test_a_long_document_is_cut_around_its_passage(tmp_path: Path) -> None:
     client = make_client(folder)
     html = client.get("/judge?queue=first&who=ana").text
     assert "<mark>THE PASSAGE.</mark>" in html
+    assert "is the passage that a system returned; grade the whole document" in html
     assert 'data-offset="28000"' in html
     assert "more characters: show all of it" in html
     whole = client.get("/judge?queue=first&who=ana&query=q1&document=d2&whole=true").text
