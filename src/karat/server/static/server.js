@@ -35,9 +35,9 @@ function light(place) {
   if (!all.length) return;
   lit = Math.max(0, Math.min(all.length - 1, place));
   all.forEach((row, index) => row.classList.toggle("lit", index === lit));
-  const place = all[lit].closest(".scroll"), left = place?.scrollLeft;
+  const around = all[lit].closest(".scroll"), left = around?.scrollLeft;
   all[lit].scrollIntoView({ block: "nearest" });
-  if (place) place.scrollLeft = left; // a row that is wider than its place would move it sideways
+  if (around) around.scrollLeft = left; // a row that is wider than its place would move it sideways
   all[lit].querySelector("a")?.focus({ preventScroll: true });
 }
 function choose(row) {
