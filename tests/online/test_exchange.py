@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +325,20 @@ def test_half_of_a_surrogate_pair_is_imported_as_a_question_mark(tmp_path: Path)
     import_ubi(tmp_path / "log.db", [tmp_path / "odd.jsonl"])
     with read_log(tmp_path / "log.db") as log:
         assert [query.text for query in log.queries()] == ["where?"]
+
+
+@pytest.mark.parametrize("format", ["ubi", "parquet"])
+def test_nothing_stays_of_an_export_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """On a full disk it names the folder, and can be written there once there is room."""
+    write(tmp_path / "karat.db")
+    folder = tmp_path / "out"
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("karat.online._exchange.write_contents", fail)
+        with pytest.raises(InputError, match="out: cannot be written: No space left on device"):
+            export_log(tmp_path / "karat.db", folder, format=format)
+        assert list(folder.iterdir()) == []
+    assert export_log(tmp_path / "karat.db", folder, format=format).queries == 2

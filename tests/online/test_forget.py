@@ -12,7 +12,7 @@ import pytest
 
 from in_process import run_karat
 from karat import online
-from karat.core import InputError, UsageError
+from karat.core import InputError, SystemFailed, UsageError
 from karat.online import Retention, expire, forget, ingest, read_log
 from karat.online._archive import archive_day
 from karat.online._paths import find_paths
@@ -289,3 +289,22 @@ def test_a_journal_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     done = run_karat("online", "forget", path, "--session", "s")
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"karat.db.journal: cannot be made: File exists" in done.stderr
+
+
+def test_a_full_disk_keeps_old_pages_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was removed is removed: a message that nothing of it was stored would be wrong."""
+    with online.open(path) as log:
+        write_session(log, "zebra")
+    ingest(path)
+
+    def fail(_: object) -> bool:
+        raise SystemFailed("the disk is full")
+
+    monkeypatch.setattr("karat.store.Store.compact", fail)
+    done = forget(path, session="zebra-session")
+    assert (done.rows, done.complete) == (2, False)
+    with read_log(path) as reader:
+        assert list(reader.queries()) == []
+    shown = run_karat("online", "forget", path, "--session", "zebra-session")
+    assert shown.returncode == 3
+    assert b"are left, because somebody still reads it, or the disk is full" in shown.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import os
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis.strategies import text
 
 from each import each
 from karat import online
-from karat.core import Answer, Hit, Span, UsageError, document_of
+from karat.core import Answer, Hit, Span, SystemFailed, UsageError, document_of
 from karat.online import LoggedEvent, LoggedHit, LoggedQuery, ingest, read_log
 from karat.online._drafts import EventDraft, QueryDraft
 from karat.online._hit_rows import to_hits
@@ -278,6 +279,22 @@ def test_settings_without_sense_are_refused(tmp_path: Path, options: dict[str, A
     """What would log too much, or not what was meant, is refused where a developer sees it."""
     with pytest.raises(UsageError):
         online.open(tmp_path / "karat.db", **options)
+
+
+def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk every start of a host would leave a file; an import says which file it needs."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "queries.jsonl").write_text('{"query_id":"1","user_query":"wifi","timestamp":"2026-11-01T00:00:00Z"}')
+    monkeypatch.setattr("karat.online._privacy.os.link", fail)
+    for _ in range(3):
+        online.open(tmp_path / "karat.db").close()
+    assert list(tmp_path.glob(".*")) == []
+    with pytest.raises(SystemFailed, match=r"new\.db\.key: cannot be written: No space left on device"):
+        online.import_ubi(tmp_path / "new.db", [tmp_path / "queries.jsonl"])
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_a_key_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,9 @@ def command(store: str, session: str | None, user: str | None, as_json: bool) ->
     """Remove all records of a session or a user: from STORE, its free pages, the journal and the archive.
 
     The id is hashed with the key of the log: the variable KARAT_ONLINE_KEY, or the file beside STORE. The exit code is
-    2 if there is nothing to remove, or the key is not the host's. It is 3 if somebody still reads STORE, so that old
-    pages are left, or a file cannot be searched. A golden set that was harvested earlier is not touched.
+    2 if there is nothing to remove, or the key is not the host's. It is 3 if somebody still reads STORE, or the disk is
+    full, so that old pages are left, or if a file cannot be searched. A golden set that was harvested earlier is not
+    touched.
 
     Example: karat online forget karat.db --session 7f3a
     """
@@ -38,7 +39,8 @@ def command(store: str, session: str | None, user: str | None, as_json: bool) ->
         names = ", ".join(map(escaped, document.unread))
         tell(f"could not be looked through, and may still have records: {names}; repair or remove them")
     if not document.complete:
-        tell(f"somebody still reads {escaped(store)}: old pages are left; forget again when nobody does")
+        why = "somebody still reads it, or the disk is full"
+        tell(f"old pages of {escaped(store)} are left, because {why}; forget again when that is over")
     if document.unread or not document.complete:
         raise click.exceptions.Exit(3)
     if not document.rows and not document.frames and not document.archived:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,22 +103,30 @@ def export_log(
     since: float | None = None,
     until: float | None = None,
 ) -> OnlineExport:
-    """Write the records of a span of time into a new folder: as UBI 1.3.0, or as Parquet, by day."""
+    """Write the records of a span of time into a new folder: as UBI 1.3.0, or as Parquet, by day.
+
+    Of an export that fails, such as on a full disk, nothing stays in the folder.
+    """
     if format not in FORMATS:
         raise UsageError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
     with read_log(path) as reader:
         refuse_input(folder, "the destination", folder=True)
         writing = _Writing(_make_folder(Path(folder)))
-        (writing.write_ubi if format == "ubi" else writing.write_parquet)(reader, since, until)
-    document = OnlineExport(
-        queries=writing.counts["queries"],
-        events=writing.counts["events"],
-        files=tuple(sorted(writing.files)),
-        invalid=writing.counts["invalid"],
-        reason=writing.reason,
-    )
-    write_contents(writing.folder, document)
-    return document
+        try:
+            return writing.write(reader, format, since, until)
+        except BaseException as error:
+            _empty(writing.folder)
+            if isinstance(error, OSError):
+                raise InputError(f"cannot be written: {error.strerror}", source=str(folder)) from None
+            raise
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _make_folder(place: Path) -> Path:
@@ -137,6 +146,19 @@ class _Writing:
     counts: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
     reason: str = ""
+
+    def write(self, reader: LogReader, format: str, since: float | None, until: float | None) -> OnlineExport:
+        """Write all files, and what they hold."""
+        (self.write_ubi if format == "ubi" else self.write_parquet)(reader, since, until)
+        document = OnlineExport(
+            queries=self.counts["queries"],
+            events=self.counts["events"],
+            files=tuple(sorted(self.files)),
+            invalid=self.counts["invalid"],
+            reason=self.reason,
+        )
+        write_contents(self.folder, document)
+        return document
 
     def write_ubi(self, reader: LogReader, since: float | None, until: float | None) -> None:
         """Write two files of JSON lines."""

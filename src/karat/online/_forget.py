@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, UsageError
+from karat.core import InputError, SystemFailed, UsageError
 from karat.online._archive import Archive
 from karat.online._drafts import QueryDraft, decode_draft, replace_halves
 from karat.online._hit_rows import to_text
@@ -68,7 +68,7 @@ def forget(
         with store.transaction():
             store.forget_damages()
         damages, kept = _remove_damages(paths)
-        complete = store.compact() and is_gone
+        complete = _compact(store) and is_gone
     return OnlineForgetting(
         rows=rows,
         frames=frames,
@@ -78,6 +78,14 @@ def forget(
         unread=(*unread, *sorted(archive.unread), *kept),
         other_keys=others,
     )
+
+
+def _compact(store: Store) -> bool:
+    """Rewrite the store; return whether no old page is left. They stay on a full disk; what was removed is removed."""
+    try:
+        return store.compact()
+    except SystemFailed:
+        return False
 
 
 def _explain_key(path: str | os.PathLike[str], known: bytes | None) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -51,8 +52,10 @@ def write_rows(path: Path, records: Iterable[tuple[Record, str]]) -> None:
     pairs, frames = iter(records), list[pl.DataFrame]()
     while piece := list(islice(pairs, _PIECE)):
         frames.append(_make_frame(piece))
+    data = io.BytesIO()  # Polars would report a full disk as an error of its own
+    pl.concat(frames).write_parquet(data)
     with replace_file(path, private=True) as file:
-        pl.concat(frames).write_parquet(file)
+        file.write(data.getbuffer())
 
 
 def _make_frame(pairs: Sequence[tuple[Record, str]]) -> pl.DataFrame:

@@ -6,11 +6,12 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, UsageError, name_type, shorten
+from karat.core import InputError, SystemFailed, UsageError, name_type, shorten
 from karat.files import append_file, make_own, read_bytes
 from karat.online._personal import hide_personal
 from karat.online._plain import Room, to_plain
@@ -173,19 +174,19 @@ def make_key(path: Path) -> bytes:
     key = read_key(path)
     if key is not None:
         return key
-    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(descriptor, secrets.token_hex().encode())
-    finally:
-        os.close(descriptor)
-    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_hex().encode())
         os.link(new, path)  # fails if another process was faster: then its key is the key
     except FileExistsError:
         pass
+    except OSError as error:
+        raise SystemFailed(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        new.unlink()
+        with suppress(OSError):  # it was not made
+            new.unlink()
     key = read_key(path)
     assert key is not None
     return key

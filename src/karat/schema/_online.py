@@ -182,7 +182,7 @@ class OnlineForgetting(Struct, frozen=True, kw_only=True):
     damages: int
     """Files that could not be read and were removed, because nobody knows whose records they hold."""
     complete: bool
-    """False if somebody still reads the store, so that old pages are left: forget again when nobody does."""
+    """False if somebody still reads the store, or the disk is full, so that old pages are left: forget again later."""
     unread: tuple[str, ...] = ()
     """Files that could not be looked through, such as a damaged one of the archive: they may still have records."""
     other_keys: int = 0
