@@ -92,6 +92,16 @@ def test_every_method_takes_every_norm(run: Run, folder: Path, method: str, norm
     assert {line.split()[-1] for line in out.splitlines()} == {method}
 
 
+def test_an_option_without_an_effect_is_told(run: Run, folder: Path) -> None:
+    """Who normalises scores wants them added; rrf, the default, looks at ranks only."""
+    _, err = run("bm25.txt", "dense.json", "--norm", "z")
+    assert "--norm has no effect with --method rrf, only with weighted, combsum, combmnz" in err
+    _, err = run("bm25.txt", "dense.json", "--method", "combsum", "--k", "60")
+    assert "--k has no effect with --method combsum, only with rrf" in err
+    _, err = run("bm25.txt", "dense.json", "--method", "weighted", "--norm", "z")
+    assert "no effect" not in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

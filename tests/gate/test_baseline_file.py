@@ -347,7 +347,7 @@ class TestWhatIsNone:
             (b'{"karat": "\x00"}', "a NUL byte"),
             (b'{"a": ' * 100_000, "is nested too deep"),
             (b"\x1f\x8b\x08\x00", "cannot be unpacked"),
-            (b"q1 Q0 pool 1 2.5 mine\n", "is not valid JSON"),
+            (b"q1 Q0 pool 1 2.5 mine\n", "is not a baseline; 'karat baseline update RUN' writes one"),
             (b'{"metrics": {"mrr": "high"}}', "is a damaged baseline: metrics: 'high' is not a number"),
             (b'{"metrics": {"mrr": NaN}}', "NaN is not a JSON number"),
             (b'{"metrics": {"mrr": true}}', "True is not a number"),

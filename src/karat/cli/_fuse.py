@@ -14,6 +14,8 @@ from karat.cli._table import emit, emit_data, escaped
 from karat.core import count_things
 
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
+_TAKEN_BY = {"k": ("rrf",), "norm": ("weighted", "combsum", "combmnz")}
+"""The methods that an option has an effect on."""
 
 
 @click.command("fuse")
@@ -23,9 +25,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
     "-k",
     "--k",
     type=float,
-    default=60,
-    show_default=True,
-    help="For rrf: a larger value makes the first ranks stand out less.",
+    help="For rrf: a larger value makes the first ranks stand out less; 60 by default.",
 )
 @click.option(
     "--weights",
@@ -35,9 +35,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 @click.option(
     "--norm",
     type=Choice(["minmax", "z", "rank"]),
-    default="minmax",
-    show_default=True,
-    help="For weighted, combsum and combmnz: how to normalise the scores of a run.",
+    help="For weighted, combsum and combmnz: how to normalise the scores of a run; minmax by default.",
 )
 @click.option(
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents to keep per query."
@@ -62,12 +60,13 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
 
     _check_usage(runs, options)
     ranked = read_runs(runs, passages=False)
-    for note in ranked.notes:
+    for note in (*_find_idle(options), *ranked.notes):
         say(note)
     runs = ranked.files
     _check_runs(runs)
     weights = _weights(runs, options["weights"])
-    fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
+    chosen = {name: options[name] for name in _TAKEN_BY if options[name] is not None}
+    fusion = Fusion(method=options["method"], weights=weights, **chosen)
     fused = fuse(dict(zip(runs, ranked.tables, strict=True)), fusion, depth=options["depth"])
     text = "".join(format_trec(fused, tag=fusion.method))
     for run, table in zip(runs, ranked.tables, strict=True):
@@ -92,6 +91,15 @@ def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
         raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
     if options["as_json"] and options["output"] in (None, *STDOUT):
         raise UsageError("--json prints what was done; name the file of the run with --output")
+
+
+def _find_idle(options: dict[str, Any]) -> list[str]:
+    """Return a note for each option that was given and changes nothing."""
+    return [
+        f"--{name} has no effect with --method {options['method']}, only with {', '.join(methods)}"
+        for name, methods in _TAKEN_BY.items()
+        if options[name] is not None and options["method"] not in methods
+    ]
 
 
 def _check_runs(runs: tuple[str, ...]) -> None:

@@ -33,7 +33,10 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
     data = read_bytes(path) if data is None else data
     if (head_and_rows := read_rows(data)) is not None:
         return _read_own(*head_and_rows, name)
-    record = parse_json(decode(data, name), name, None, strict=True)
+    text = decode(data, name)
+    if text.strip()[:1] not in "[{":  # a run of another program, perhaps; an empty file is JSON that was cut off
+        raise _say_none(name)
+    record = parse_json(text, name, None, strict=True)
     if isinstance(record, dict) and record.get("karat") == "baseline":
         if record.get("format") not in _READABLE:
             raise InputError(
@@ -50,11 +53,13 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
 
     if isinstance(record, dict) and is_summary(record):
         return read_summary(record, name)
-    raise InputError(
-        "is not a baseline",
-        source=name,
-        hint="'karat baseline update RUN' writes one; fit's baseline-metrics.json and blocks' summary are read as well",
-    )
+    raise _say_none(name)
+
+
+def _say_none(name: str) -> InputError:
+    """Return the error of a file that is no baseline."""
+    hint = "'karat baseline update RUN' writes one; fit's baseline-metrics.json and blocks' summary are read as well"
+    return InputError("is not a baseline", source=name, hint=hint)
 
 
 def is_baseline(data: bytes) -> bool:

@@ -141,7 +141,9 @@ def list_failure_kinds(document: DecisionDocument, show: Callable[[str], str]) -
     for failure in document.failures:
         kind = _name_kind(failure.reasons[0]) if failure.reasons else "no reason given"
         kinds.setdefault(kind, []).append(failure.query)
-    return [f"{show(kind)}: {len(queries):,} ({_list(queries, show, _EXAMPLES)})" for kind, queries in kinds.items()]
+    return [
+        f"{clean(kind, 200)}: {len(queries):,} ({_list(queries, show, _EXAMPLES)})" for kind, queries in kinds.items()
+    ]
 
 
 @lru_cache(maxsize=1024)  # thousands of queries have the same few reasons
