@@ -191,7 +191,7 @@ def test_every_script_is_a_shell_script(files: list[Path]) -> None:
 
 # In pieces, so that this file does not match.
 MACHINE = re.compile(
-    r"(?<![\w.*~-])/(?:" + "|".join(("work", "root", "home", "Users", "opt", "farm")) + r")/\w"
+    r"(?<![\w.*~-])/(?:work/(?:main|shared)\b|(?:" + "|".join(("root", "home", "Users", "opt", "farm")) + r")/\w)"
     r"|py" + r"pi\.org|python" + r"hosted\.org|(?:index" + r"-url|find" + r"-links)[ =]+\S*[:/]",
 )
 

@@ -29,15 +29,15 @@ def describe_mismatch(hits: Iterable[Hit], judged: Iterable[str], known: Set[str
 
 def _find_scheme(hits: Sequence[Hit], known: Set[str]) -> str:
     """Return which ``ids`` reads most of these ids as documents of the gold, with an example; empty if none does."""
-    found: dict[str, list[str]] = {scheme: [] for scheme in SCHEMES}
+    readable: dict[str, list[str]] = {scheme: [] for scheme in SCHEMES}
     for hit in hits:
         for scheme in SCHEMES if hit.document == hit.id else ():  # else the system named its document
             if document_of(hit.id, scheme) in known:
-                found[scheme].append(hit.id)
-    best = max(found, key=lambda scheme: len(found[scheme]))
-    if not found[best]:
+                readable[scheme].append(hit.id)
+    best = max(readable, key=lambda scheme: len(readable[scheme]))
+    if not readable[best]:
         return ""
-    example = found[best][0]
+    example = readable[best][0]
     return f'with ids = "{best}" in [eval], {shorten(example)} is {shorten(document_of(example, best))}'
 
 

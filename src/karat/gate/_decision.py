@@ -71,8 +71,8 @@ class Decision:
     def __repr__(self) -> str:
         """Return the outcome in one line: both runs, on which it is based, would fill screens."""
         worst = sum(check.outcome is self.outcome for check in self.checks)
-        made = f"{self.outcome} by policy {self.policy.name}, {worst} of {len(self.checks)} checks"
-        return f"<Decision: {made}, exit code {self.exit_code}>"
+        label = f"{self.outcome} by policy {self.policy.name}, {worst} of {len(self.checks)} checks"
+        return f"<Decision: {label}, exit code {self.exit_code}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the outcome, and every check with its numbers and its reason."""

@@ -198,8 +198,8 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
 
 def _is_within(id_: str, name: str) -> bool:
     """Return whether an id is a part of a name between separators."""
-    before, found, after = name.partition(id_)
-    return bool(found) and before[-1:] in _SEPARATORS and after[:1] in _SEPARATORS
+    before, part, after = name.partition(id_)
+    return bool(part) and before[-1:] in _SEPARATORS and after[:1] in _SEPARATORS
 
 
 def _folded(name: str) -> str:
