@@ -49,7 +49,7 @@ def list_pages(runs: int, queries: int, rng: random.Random) -> dict[str, str]:
         "session": f"/sessions/sv{rng.randrange(runs)}?at={START + 0.5}",
         "trials": "/trials",
         "experiments": "/experiments",
-        "work": "/work",
+        "work": "/jobs",
     }
 
 

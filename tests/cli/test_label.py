@@ -84,6 +84,18 @@ def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str])
     assert [row["annotator"] for row in rows if row.get("source") == "validated"] == ["cy"]
 
 
+def test_a_passage_is_not_taken_for_the_document(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who reads a passage alone may say that the document does not answer."""
+    row = {"query": "q1", "document": "d2", "passage": "It closes late.", "grade": None}
+    (project / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    call(capsys, "queue", "rows", "rows.jsonl", "--kind", "rows")
+    _, out, _ = call(capsys, "next", "rows", "--who", "ana")
+    assert "\n  It closes late.\n\nonly the passage that a system returned is shown" in out
+    assert "--whole shows 46 characters more\n" in out  # of 61
+    _, out, _ = call(capsys, "next", "rows", "--who", "ana", "--whole")
+    assert "\n  # Room 2\n  \n  The café of room 2 opens at 2:30.\n  \n  It closes late.\n\nasked because" in out
+
+
 def test_undo_skip_and_refuse(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "queue", "first", "a.txt", "--overlap", "0")
     assert call(capsys, "undo", "--who", "ana")[1] == "ana has no label to take back\n"

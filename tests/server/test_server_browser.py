@@ -55,7 +55,7 @@ PATHS = {
     "golden-query": f"/golden/{ODD}", "judge": "/judge", "agreement": "/judge/agreement", "proposals": "/proposals",
     "proposal": "/proposals/1", "trials": "/trials", "trial": "/trials/rerank",
     "confirm": "/confirm?feature=rerank&act=stop", "experiments": "/experiments", "live": "/live",
-    "session": "", "work": "/work", "work-item": f"/work/{WORK}",
+    "session": "", "work": "/jobs", "work-item": f"/jobs/{WORK}",
 }  # fmt: skip
 """Where each page is in the hostile project: a new page has to be added, or the tests fail."""
 MORE = ("/experiments?sweep=*", f"/runs?q={quote(ATTACKS[0])}", "/runs/second?show=errors")
@@ -340,7 +340,7 @@ def test_pages_of_a_new_project_fit_a_phone(browser: Browser, tmp_path: Path) ->
     make_project(tmp_path)
     with serving(tmp_path) as (address, _):
         page = browser.new_context(**KINDS["phone"]).new_page()  # type: ignore[arg-type]
-        for path in ("/", "/runs", "/live", "/trials", "/experiments", "/work"):
+        for path in ("/", "/runs", "/live", "/trials", "/experiments", "/jobs"):
             page.goto(address + path)
             page.locator("[data-wait]").wait_for(state="detached")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

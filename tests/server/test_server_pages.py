@@ -29,7 +29,7 @@ ADDRESSES = {
     "comparison": "/compare", "rankings": "/compare/q02", "query": "/queries/q02",
     "trials": "/trials", "trial": "/trials/rerank", "confirm": "/confirm",
     "experiments": "/experiments", "live": "/live", "session": "/sessions",
-    "work": "/work", "work-item": f"/work/{WORK}",
+    "work": "/jobs", "work-item": f"/jobs/{WORK}",
 }  # fmt: skip
 ASKED = {
     "comparison": "?a=old&b=new", "rankings": "?a=old&b=new", "confirm": "?feature=rerank&act=stop",

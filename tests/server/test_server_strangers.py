@@ -230,7 +230,7 @@ def test_viewers_do_not_see_where_the_project_is(tmp_path: Path) -> None:
     arguments = ["judge", "run", f"{tmp_path}/runs/old.jsonl", "--project", str(tmp_path)]
     head.write_text(json.dumps({**json.loads(head.read_text()), "arguments": arguments}))
     client = make_client(tmp_path)
-    agreement, works = client.get("/judge/agreement.json"), client.get("/work.json")
+    agreement, works = client.get("/judge/agreement.json"), client.get("/jobs.json")
     assert (agreement.status_code, works.status_code) == (200, 200)
     assert agreement.json()["left_out"][0].startswith("labels/people/ana.jsonl")
     assert works.json()["works"][0]["head"]["arguments"] == ["judge", "run", "runs/old.jsonl", "--project", "."]
@@ -261,7 +261,7 @@ def test_no_page_says_where_the_project_is(tmp_path: Path, damage: str | None) -
     client = make_client(folder)
     paths = ["/runs/old", "/runs/new", "/runs/odd.jsonl.gz", "/compare/q01?a=old&b=new", "/queries/q01", "/golden/q01"]
     paths += ["/index", "/runs", "/golden", "/judge", "/judge/agreement", "/proposals", "/proposals/1", "/trials"]
-    paths += ["/trials/rerank", "/experiments", "/live", "/work", f"/work/{WORK}", "/confirm?feature=rerank&act=stop"]
+    paths += ["/trials/rerank", "/experiments", "/live", "/jobs", f"/jobs/{WORK}", "/confirm?feature=rerank&act=stop"]
     place = folder / ".karat" / "work" / WORK
     head = json.loads((place / "work.json").read_text())
     (place / "work.json").write_text(json.dumps({**head, "arguments": ["eval", str(folder)]}))

@@ -55,7 +55,7 @@ def wait_for(find: Callable[[], object]) -> Any:
 
 
 def send(client: TestClient, address: str, **fields: str) -> Any:
-    token = re.search(r'data-csrf="(\w+)"', client.get("/work").text)
+    token = re.search(r'data-csrf="(\w+)"', client.get("/jobs").text)
     assert token
     return client.post(address, data={"csrf": token[1], "who": "ada", **fields})
 
@@ -68,26 +68,26 @@ def find_state(folder: Path) -> str:
 def test_an_evaluation_is_started_and_stopped_by_forms(folder: Path) -> None:
     """One at a time; it is interrupted as by Ctrl-C, and the next one goes on and ends with a run."""
     client = make_client(folder)
-    assert client.get("/work.json").json()["sweeps"] == ["sweep.toml"]
+    assert client.get("/jobs.json").json()["sweeps"] == ["sweep.toml"]
     (folder / "wait").touch()
-    answer = send(client, "/work/evaluate", label="--from a page")
+    answer = send(client, "/jobs/evaluate", label="--from a page")
     assert answer.status_code == 303
     wait_for((folder / "asked").exists)
-    assert send(client, "/work/sweep", sweep="sweep.toml").status_code == 409
+    assert send(client, "/jobs/sweep", sweep="sweep.toml").status_code == 409
     page = client.get(f"{answer.headers['location']}.json").json()
     assert (page["line"]["state"], page["line"]["head"]["by"]) == ("running", "ada")
     work = page["line"]["head"]["id"]
-    assert send(client, "/work/stop", work=work).status_code == 303
+    assert send(client, "/jobs/stop", work=work).status_code == 303
     assert wait_for(lambda: find_state(folder) == "stopped")
     (folder / "wait").unlink()
-    send(client, "/work/evaluate", label="again")
+    send(client, "/jobs/evaluate", label="again")
     assert wait_for(lambda: find_state(folder) != "running")
     line = list_work(folder)[0]
     assert (line.state, line.progress and (line.progress.done, line.progress.total)) == ("done", (12, 12))
     (run,) = (folder / "runs").glob("*.jsonl")
     assert '"again"' in run.read_text().splitlines()[0]
-    assert "RR@10" in client.get(f"/work/{line.head.id}.json").json()["output"]
-    assert send(client, "/work/stop", work=work).status_code == 409
+    assert "RR@10" in client.get(f"/jobs/{line.head.id}.json").json()["output"]
+    assert send(client, "/jobs/stop", work=work).status_code == 409
 
 
 @pytest.mark.slow(10)
@@ -125,22 +125,22 @@ def _find_runner(work: str) -> int | None:
 def test_only_what_the_project_has_can_be_started(folder: Path) -> None:
     """No run of elsewhere, no file that is not a sweep of this project, and nobody but an admin."""
     client = make_client(folder)
-    assert send(client, "/work/sweep", sweep="../sweep.toml").status_code == 404
-    assert send(client, "/work/sweep", sweep="policy.toml").status_code == 404
-    assert send(client, "/work/judge", run="../../etc/passwd").status_code == 404
-    assert send(client, "/work/queue", name="ab", kind="decide", a="x", b="../y").status_code == 404
-    assert send(client, "/work/queue", name="--help", kind="pool", a="x", b="y").status_code == 400
-    assert send(client, "/work/stop", work="../..").status_code == 404
-    assert client.get("/work/none").status_code == 404
-    assert client.get("/work/..%2F..%2Fset").status_code == 404
+    assert send(client, "/jobs/sweep", sweep="../sweep.toml").status_code == 404
+    assert send(client, "/jobs/sweep", sweep="policy.toml").status_code == 404
+    assert send(client, "/jobs/judge", run="../../etc/passwd").status_code == 404
+    assert send(client, "/jobs/queue", name="ab", kind="decide", a="x", b="../y").status_code == 404
+    assert send(client, "/jobs/queue", name="--help", kind="pool", a="x", b="y").status_code == 400
+    assert send(client, "/jobs/stop", work="../..").status_code == 404
+    assert client.get("/jobs/none").status_code == 404
+    assert client.get("/jobs/..%2F..%2Fset").status_code == 404
     (folder / "other").mkdir()
     (folder / "elsewhere.toml").write_text('project = "other"\n' + SWEEP)
-    assert client.get("/work.json").json()["sweeps"] == ["sweep.toml"]
+    assert client.get("/jobs.json").json()["sweeps"] == ["sweep.toml"]
     token = Tokens(folder).add("Bo", "annotator")
     guarded = make_client(folder, needs_token=True)
     headers = {"authorization": f"Bearer {token}"}
-    assert guarded.get("/work.json", headers=headers).status_code == 200
-    assert guarded.post("/work/evaluate", headers=headers, json={}).status_code == 403
+    assert guarded.get("/jobs.json", headers=headers).status_code == 200
+    assert guarded.post("/jobs/evaluate", headers=headers, json={}).status_code == 403
     assert not list_work(folder)
 
 
@@ -149,7 +149,7 @@ def test_work_that_fails_says_how(tmp_path: Path) -> None:
     (tmp_path / "karat.toml").write_text("[eval]\n")
     line = start_work(tmp_path, "evaluate", "karat eval", ["eval", str(tmp_path)], by="ada")
     assert wait_for(lambda: find_state(tmp_path) == "failed")
-    page = make_client(tmp_path).get(f"/work/{line.head.id}.json").json()
+    page = make_client(tmp_path).get(f"/jobs/{line.head.id}.json").json()
     assert page["line"]["end"]["code"] == 2
     assert "karat:" in page["output"]
 
@@ -159,11 +159,11 @@ def test_people_are_asked_what_decides_between_two_runs(tmp_path: Path) -> None:
     """From the comparison: the queue is that of karat label queue, and its page asks the first pair."""
     folder = make_indexed_project(tmp_path)
     client = make_client(folder)
-    answer = send(client, "/work/queue", name="a-or-b", kind="decide", a="old", b="new")
+    answer = send(client, "/jobs/queue", name="a-or-b", kind="decide", a="old", b="new")
     assert answer.status_code == 303
     assert wait_for(lambda: find_state(folder) != "running")
     line = list_work(folder)[0]
-    assert line.state == "done", client.get(f"/work/{line.head.id}.json").json()["output"]
+    assert line.state == "done", client.get(f"/jobs/{line.head.id}.json").json()["output"]
     assert client.get("/judge.json?queue=a-or-b&who=ana").json()["task"]["why"]
 
 
@@ -208,19 +208,19 @@ def test_a_sweep_and_judges_are_started_by_forms(tmp_path: Path) -> None:
     (tmp_path / "answering_guide.py").write_text(ANSWERS)
     (tmp_path / "sweep.toml").write_text(SWEEP)
     client = make_client(tmp_path)
-    assert send(client, "/work/sweep", sweep="sweep.toml").status_code == 303
+    assert send(client, "/jobs/sweep", sweep="sweep.toml").status_code == 303
     assert wait_for(lambda: find_state(tmp_path) != "running")
     line = list_work(tmp_path)[0]
-    assert (line.state, line.head.kind) == ("done", "sweep"), client.get(f"/work/{line.head.id}.json").text
+    assert (line.state, line.head.kind) == ("done", "sweep"), client.get(f"/jobs/{line.head.id}.json").text
     Indexer(tmp_path).update()
     variants = client.get("/experiments.json?sweep=sweep.toml").json()["variants"]
     assert sorted(own["settings"]["eval.concurrency"] for own in variants) == [1, 2]
     run = next(own["id"] for own in client.get("/runs.json").json()["runs"] if own["id"] != "old")
     with (tmp_path / "karat.toml").open("a") as file:
         file.write('[judges]\nnames = ["lexical_support"]\n')
-    assert send(client, "/work/judge", run=run).status_code == 303
+    assert send(client, "/jobs/judge", run=run).status_code == 303
     assert wait_for(lambda: find_state(tmp_path) != "running")
     line = list_work(tmp_path)[0]
-    page = client.get(f"/work/{line.head.id}.json").json()
+    page = client.get(f"/jobs/{line.head.id}.json").json()
     assert (line.state, line.head.kind) == ("done", "judge"), page["output"]
     assert "LexicalSupport" in page["output"]

@@ -22,7 +22,7 @@ from karat.pages._tables import Table
 from karat.schema.pages import JudgedRun, WorkItemPage, WorkLine, WorkPage
 from karat.work import find_work, list_work, read_output, start_work, stop_work
 
-WORK = "/work/{work}"
+WORK = "/jobs/{work}"
 _RUNS, _SWEEPS = 50, 50
 _NOT_SWEEPS = ("karat.toml", "golden.toml", "pyproject.toml")
 
@@ -95,7 +95,7 @@ def show_work_item(index: Index, request: WorkItemRequest) -> WorkItemPage:
     """Return a piece of work with the end of what it printed."""
     line = find_work(index.folder, request.work)
     if line is None:
-        raise NotThere("there is no such work")
+        raise NotThere("there is no such job")
     output, hidden = read_output(index.folder, request.work)
     line = _hide_folder(line, index.folder)
     return WorkItemPage(
@@ -174,7 +174,7 @@ def _start(index: Index, kind: str, title: str, arguments: list[str], who: str) 
 def stop_running(index: Index, sent: StopSent) -> tuple[WorkLine, str]:
     """Stop a piece of work; return it with its address."""
     if find_work(index.folder, sent.work) is None:
-        raise NotThere("there is no such work")
+        raise NotThere("there is no such job")
     try:
         return stop_work(index.folder, sent.work), link_work(sent.work)
     except UsageError as error:

@@ -45,24 +45,24 @@ def _stop(visit: Visit, sent: StopSent) -> Done:
 WORK_PAGES: tuple[Page, ...] = (
     Page(
         name="work",
-        address="/work",
+        address="/jobs",
         request=WorkRequest,
         show=of_index(show_work),
         document="page-work",
         template="work.html",
-        about="Long work: what runs and how far it is, what was started, and what can be.",
+        about="Jobs, which are long work: what runs and how far it is, what was started, and what can be.",
         table=table_work,
-        label="Work",
+        label="Jobs",
         key="w",
     ),
     Page(
         name="work-item",
-        address="/work/{work}",
+        address="/jobs/{work}",
         request=WorkItemRequest,
         show=of_index(show_work_item),
         document="page-work-item",
         template="work-item.html",
-        about="One piece of work with what it printed.",
+        about="One job with what it printed.",
         part_of="work",
         role="admin",
     ),
@@ -70,7 +70,7 @@ WORK_PAGES: tuple[Page, ...] = (
 WORK_ACTIONS: tuple[Action, ...] = (
     Action(
         name="evaluate",
-        address="/work/evaluate",
+        address="/jobs/evaluate",
         request=EvaluateSent,
         act=_by_admin(start_evaluation),
         document="work",
@@ -79,7 +79,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="judge run",
-        address="/work/judge",
+        address="/jobs/judge",
         request=JudgeRunSent,
         act=_by_admin(start_judging),
         document="work",
@@ -88,7 +88,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="sweep",
-        address="/work/sweep",
+        address="/jobs/sweep",
         request=SweepSent,
         act=_by_admin(start_sweep),
         document="work",
@@ -97,7 +97,7 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="make queue",
-        address="/work/queue",
+        address="/jobs/queue",
         request=QueueSent,
         act=_by_admin(start_queue),
         document="work",
@@ -106,11 +106,11 @@ WORK_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         name="stop work",
-        address="/work/stop",
+        address="/jobs/stop",
         request=StopSent,
         act=_stop,
         document="work",
-        about="Stop a piece of work, as Ctrl-C does.",
+        about="Stop a job, as Ctrl-C does.",
         role="admin",
     ),
 )
