@@ -13,6 +13,7 @@ from karat.files import Mistakes, Reading, new_folder
 from karat.golden._documents import read_documents
 from karat.golden._kept import copy_source
 from karat.golden._losses import describe_losses
+from karat.golden._sources_of_passages import find_passages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class Format:
     """Whether a written set is a folder and not a file."""
     keeps: frozenset[str] = frozenset()
     """The fields of the model that the format can hold, such as ``query.paraphrases``."""
+    passages: bool = False
+    """Whether its documents are passages of others, which may be named when a set is read."""
     published: str = ""
     """Where such sets are published, for the message about a path that does not exist."""
 
@@ -62,24 +65,26 @@ def read(
 ) -> GoldenSet:
     """Return the golden set of a file or folder. The format is recognised unless it is named.
 
-    ``documents`` names a folder or a file of documents, for formats that hold none, and ``front_matter`` says what that
-    of Markdown files is: ``text``, as it stands, or the source of their ``title``. The set's ``notes`` tell about
-    unknown keys and rows that were left out. Mistakes are raised as one error that lists all of them.
+    ``documents`` names a folder or a file of documents, for formats that hold none, or passages of them.
+    ``front_matter`` says what that of Markdown files is: ``text``, as it stands, or the source of their ``title``. The
+    set's ``notes`` tell about unknown keys and rows that were left out. Mistakes are raised as one error that lists all
+    of them.
     """
     source = Path(path)
     if not source.exists():
         raise InputError("no such file or folder", source=str(path), hint=_where_published(source, format))
     reading = Reading()
-    golden = (FORMATS.get(format) if format else _recognise(source)).read(source, reading)
+    chosen = FORMATS.get(format) if format else _recognise(source)
+    golden = chosen.read(source, reading)
     reading.finish()
     if documents is not None:
-        if golden.documents:
+        if golden.documents and not chosen.passages:
             raise UsageError(f"{path} holds documents of its own; leave out {documents}")
-        golden = replace(
-            golden,
-            judgments=golden.held_judgments,
-            documents=read_documents(Path(documents), reading, front_matter=front_matter),
-        )
+        texts = read_documents(Path(documents), reading, front_matter=front_matter)
+        if golden.documents:
+            golden = find_passages(golden, texts, reading, str(path))
+        else:
+            golden = replace(golden, judgments=golden.held_judgments, documents=texts)
         reading.finish()
     with_notes = replace(golden, judgments=golden.held_judgments, notes=reading.notes())
     copy_source(golden, with_notes)  # which a set with other documents has lost

@@ -155,6 +155,7 @@ FORMATS.add(
         read=_read,
         recognise=_recognise,
         write=_write,
+        passages=True,
         keeps=frozenset(
             {
                 *("set.queries", "set.judgments", "document.id", "document.text"),
