@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -97,6 +98,23 @@ def test_states_look_as_on_the_pages_of_the_server(path: Path, folder: Path, tmp
     assert '<span class="badge fail"><span aria-hidden="true">✗</span> ALERT</span>' in text
     assert '<span class="badge pass"><span aria-hidden="true">✓</span> fine</span>' in text
     assert '<div class="scroll" tabindex="0" role="group" aria-label="Alerts">' in text
+
+
+def test_a_page_says_what_alerts_are_about(path: Path, tmp_path: Path) -> None:
+    """In words beside the key of karat.toml; those that nobody can measure are apart, once for each reason."""
+    write(path, make_window(0, error="down"))
+    page = tmp_path / "page.html"
+    report = json.loads(run_karat("online", "watch", path, *AT, "--html", page, "--json").stdout)
+    text = page.read_text()
+    unknown = [alert for alert in report["alerts"] if alert["state"] == "not measurable"]
+    reasons = {alert["reason"] for alert in unknown}
+    assert text.count("<h2>Not measurable</h2>") == len(reasons) > 0
+    for reason in reasons:
+        assert text.count(escape(reason)) == 1
+    for alert in report["alerts"]:
+        known = f">{alert['name']}: {alert['title']}</td>"
+        apart = f">{alert['name']}</td><td>{alert['title']}</td>"
+        assert (apart if alert in unknown else known) in text
 
 
 def test_a_process_goes_on_until_it_is_told_to_end(

@@ -32,8 +32,8 @@ class WatchTable(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
-_WORDS = ("alert", "is now", "state", "fires", "rule", "condition", "window")
-_WIDE = ("why",)
+_WORDS = ("alert", "about", "is now", "state", "fires", "rule", "condition", "window")
+_WIDE = ("alert", "why")
 _TONES = {"ALERT": "fail", "fine": "pass", "not measurable": "none", "not met": "none"}
 """How the words of the column "state" look on a page."""
 
@@ -52,7 +52,7 @@ def render_watch_html(report: WatchReport) -> str:
         describe_watch(report),
         facts,
         report.notes,
-        (render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES) for table in list_watch_tables(report)),
+        _list_sections(report),
         state=_CLASSES[report.status],
     )
 
@@ -99,6 +99,26 @@ def list_watch_tables(report: WatchReport) -> Iterator[WatchTable]:
     names = [name for name in _SHORT if any(_has(window, name) for window in report.windows)]
     head = ("window", "queries", *(_SHORT[name] for name in names))
     yield WatchTable("Windows", head, [_row_window(window, names) for window in reversed(report.windows)])
+
+
+def _list_sections(report: WatchReport) -> Iterator[str]:
+    """Yield the tables of the page: alerts with what they are about; apart from them those without a measurement."""
+    (alerts, *others), titles = list_watch_tables(report), {alert.name: alert.title for alert in report.alerts}
+    reasons: dict[str, list[str]] = {}
+    for alert in report.alerts:
+        if alert.state == "not measurable" and not alert.opened:
+            reasons.setdefault(alert.reason, []).append(alert.name)
+    apart = {name for names in reasons.values() for name in names}
+    rows = [(f"{name}: {titles[name]}", *rest) for name, *rest in alerts.rows if name not in apart]
+    yield _render(alerts._replace(rows=rows))
+    for reason, names in reasons.items():
+        table = WatchTable("Not measurable", ("alert", "about"), [(name, titles[name]) for name in names])
+        yield _render(table, caption=reason)
+    yield from map(_render, others)
+
+
+def _render(table: WatchTable, caption: str = "") -> str:
+    return render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES, caption=caption)
 
 
 def _has(window: WatchWindow, name: str) -> bool:
@@ -151,7 +171,7 @@ def render_canary_html(report: CanaryReport) -> str:
         describe_canary(report),
         facts,
         report.notes,
-        (render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES) for table in list_canary_tables(report)),
+        map(_render, list_canary_tables(report)),
         state=_DECISIONS[report.decision],
     )
 
