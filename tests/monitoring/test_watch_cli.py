@@ -97,7 +97,7 @@ def test_states_look_as_on_the_pages_of_the_server(path: Path, folder: Path, tmp
     text = page.read_text()
     assert '<span class="badge fail"><span aria-hidden="true">✗</span> ALERT</span>' in text
     assert '<span class="badge pass"><span aria-hidden="true">✓</span> fine</span>' in text
-    assert '<div class="scroll" tabindex="0" role="group" aria-label="Alerts">' in text
+    assert '<div class="scroll panel" tabindex="0" role="group" aria-label="Alerts">' in text
 
 
 def test_a_page_says_what_alerts_are_about(path: Path, tmp_path: Path) -> None:
