@@ -315,6 +315,8 @@ def test_a_query_has_its_judgments_and_proposals_are_made_there(project: Path, c
         assert '<q class="was" dir="auto">It closes late.</q>' in client.get(address).text
     assert "#decide" not in client.get("/proposals/0001").text
     assert "Refused by <strong>ada</strong>" in client.get("/proposals/0002").text
+    assert "<h2>What it changed</h2>" in client.get("/proposals/0001").text
+    assert "<h2>What it would have changed</h2>" in client.get("/proposals/0002").text
     assert "· 1 wording<" in client.get("/proposals/0002").text
     assert "· 1 new query<" in client.get("/proposals/0003").text
     assert "<del" in client.get("/proposals/0002").text
