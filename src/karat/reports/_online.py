@@ -92,20 +92,23 @@ def format_rate(rate: OnlineRate) -> tuple[str, str, str]:
 
 def _sections(report: OnlineReport) -> Iterator[str]:
     rates = [(rate.name, *format_rate(rate)) for rate in report.rates]
-    yield render_section("What became of queries", ("", "share", "95 % interval", "queries"), rates, _WORDS)
+    head = ("became", "share", "95 % interval", "queries")
+    yield render_section("What became of queries", head, rates, _WORDS, caption=_RATES)
     estimate = describe_estimate(report)
-    yield render_section(f"Queries that fail most{estimate}", QUERY_HEAD, map(row_query, report.worst), _WORDS)
+    worst = map(row_query, report.worst)
+    yield render_section(f"Queries that fail most{estimate}", QUERY_HEAD, worst, _WORDS, caption=_NEAREST)
     if report.drift is not None:
         drift = report.drift
         shares = [(rate.name, *format_rate(rate)) for rate in (drift.covered, drift.citations)]
         missing = f"{drift.not_asked:,} of its own were not asked{describe_sample(report)}"
         title = f"Beside the golden set {drift.golden}: {missing}"
-        yield render_section(title, ("", "share", "95 % interval", "queries"), shares, _WORDS)
+        yield render_section(title, ("in the set", "share", "95 % interval", "queries"), shares, _WORDS_OF_SET)
         yield render_section(
             f"Asked, and not in the set: {drift.unseen:,}{describe_sample(report)}",
             QUERY_HEAD,
             map(row_query, drift.most_asked),
             _WORDS,
+            caption=_NEAREST,
         )
     intents = [
         (intent.intent or "-", f"{intent.queries:,}", f"{intent.share:.1%}", _percent(intent.golden_share),
@@ -138,8 +141,14 @@ def _percent(share: float | None) -> str:
 
 
 QUERY_HEAD = ("query", "how it ends", "sessions", "failures", "last asked", "nearest golden query")
-_WORDS = ("", "query", "how it ends", "last asked", "nearest golden query", "intent", "day")
+_WORDS = ("became", "query", "how it ends", "last asked", "nearest golden query", "intent", "day")
 """The columns that hold no numbers."""
+_WORDS_OF_SET = ("in the set",)
+_RATES = (
+    "A query failed if it ended with an error, found nothing, was asked again, or was called not useful, and nothing "
+    "of it was useful. The intervals allow for queries of one session being alike."
+)
+_NEAREST = "Nearest is the golden query that shares most words; a dash: none shares half of them."
 INTENT_HEAD = ("intent", "queries", "share", "in the set", "nothing found", "asked again", "used")
 
 

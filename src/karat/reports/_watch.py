@@ -14,6 +14,11 @@ _STATES = {"fine": "fine", "firing": "ALERT", "not measurable": "not measurable"
 _CLASSES = {"fine": "pass", "alert": "fail", "not measurable": "inconclusive"}
 _DECISIONS = {"promote": "pass", "done": "pass", "roll back": "fail", "hold": "inconclusive", "off": "inconclusive"}
 _COUNTS = ("index", "normaliser", "silence", "dropped")
+_UNITS = {
+    "Alerts": "Values are shares, so that 0.05 is 5 %, except delta-S, tau-b and counts. n is what a value rests on.",
+    "Windows": "The newest first. A window that is open or thin is shown and not judged.",
+}
+"""What stands above a table of a page, by its title."""
 _TWO_HOURS = 120.0
 _ORDER = ("firing", "not measurable", "fine")
 _SHORT = {
@@ -40,7 +45,7 @@ _TONES = {"ALERT": "fail", "fine": "pass", "not measurable": "none", "not met": 
 
 def render_watch_html(report: WatchReport) -> str:
     """Return the report as one HTML page that opens offline. Nothing in it can act as markup, and no script may run."""
-    facts = [("Store", report.store), ("As of", report.time)]
+    facts = [("Store", report.store), ("As of", f"{report.time[:16].replace('T', ' ')} UTC")]
     if report.window is not None:
         facts.append(("Window", _span(report.window.start, report.window.end)))
         facts.append(("Queries", f"{report.window.samples:,}"))
@@ -118,7 +123,9 @@ def _list_sections(report: WatchReport) -> Iterator[str]:
 
 
 def _render(table: WatchTable, caption: str = "") -> str:
-    return render_section(*table, words=_WORDS, wide=_WIDE, tones=_TONES, caption=caption)
+    return render_section(
+        *table, words=_WORDS, wide=_WIDE, tones=_TONES, caption=caption or _UNITS.get(table.title, "")
+    )
 
 
 def _has(window: WatchWindow, name: str) -> bool:
