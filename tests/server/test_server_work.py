@@ -140,6 +140,7 @@ def test_only_what_the_project_has_can_be_started(folder: Path) -> None:
     guarded = make_client(folder, needs_token=True)
     headers = {"authorization": f"Bearer {token}"}
     assert guarded.get("/jobs.json", headers=headers).status_code == 200
+    assert "Jobs are started by an admin" in guarded.get("/jobs", headers=headers).text
     assert guarded.post("/jobs/evaluate", headers=headers, json={}).status_code == 403
     assert not list_work(folder)
 

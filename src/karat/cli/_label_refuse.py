@@ -18,7 +18,7 @@ from karat.cli._table import emit
 def command(proposal: str, who: str, reason: str, folder: str, as_json: bool) -> None:
     """Record that PROPOSAL is refused, by whom and why. The proposal is kept, and the golden set stays as it is.
 
-    Example: karat label refuse 1 --who ada --reason "read every row" --golden examples/hotel
+    Example: karat label refuse 1 --who ada --reason "q3 is graded too low" --golden examples/hotel
     """
     from karat.labelling import open_desk, refuse_proposal
     from karat.schema import to_json
