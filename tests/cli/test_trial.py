@@ -172,7 +172,7 @@ def test_a_trial_is_measured_from_the_log(capsys: pytest.CaptureFixture[str]) ->
         ({"batch": "b", "differences": {"RR@10": [[2, 1]]}}, "not between -1 and 1"),
         ({"batch": "b", "differences": {"RR@10": [[0, -1]]}}, "a count of -1"),
         ({"batch": "b", "differences": {"RR@5": [[0, 1]]}}, "'RR@5' is not in the plan"),
-        ({"batch": "b", "latencies": {"control": [[-5, 1]]}}, "never measured"),
+        ({"batch": "b", "latencies": {"control": [[-5, 1]]}}, "both are 0 or more"),
         ({"batch": "b", "units": {"control": -1}}, "negative"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from shadows import find, find_backwards, read
 
 from in_process import run_karat
-from karat.core import Document, GoldenSet, InputError, Query, SystemFailed
+from karat.core import Document, GoldenSet, InputError, Query, SystemFailed, UsageError
 from karat.online import Log, ingest
 from karat.online.shadow import Replayed, list_golden, list_logged, read_queries, replay
 
@@ -44,6 +44,14 @@ def test_logged_queries_are_asked_both_systems(path: Path, log: Log) -> None:
 
 
 @pytest.mark.slow
+def test_a_replay_has_a_name(path: Path) -> None:
+    """As a shadow has: without one, nobody could choose it in a report."""
+    for feature in ("", " ", None):
+        with pytest.raises(UsageError, match="feature is empty"):
+            replay([Replayed(id="q", text="wifi")], find, find, feature=feature, store=path)  # type: ignore[arg-type]
+    assert not path.exists()
+
+
 def test_a_replay_that_was_stopped_goes_on(path: Path) -> None:
     """Nothing is asked twice; another k or another system is another replay."""
     texts: list[str] = []

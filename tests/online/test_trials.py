@@ -341,8 +341,11 @@ def test_what_is_refused(path: Path) -> None:
         record_batch(path, "rerank", "x", Observations(differences={"RR@5": SAME}))
     with pytest.raises(UsageError, match="variant 'treatmnt' is not in the plan"):
         record_batch(path, "rerank", "x", Observations(units={"treatmnt": 1}))
-    with pytest.raises(UsageError, match="never measured"):
+    with pytest.raises(UsageError, match="both are 0 or more"):
         Observations(latencies={"control": {-1.0: 1}})
+    for name in ("", " ", None):
+        with pytest.raises(UsageError, match="the batch has no name"):
+            record_batch(path, "rerank", name, Observations(differences={PLAN.measure: SAME}))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no trial of 'rerenk', did you mean 'rerank'"):
         look_at_trial(path, "rerenk")
     with pytest.raises(UsageError, match="an author and a reason"):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from karat.core import UsageError, is_number
 
+EMPTY_FEATURE = "feature is empty; name what is tried, such as 'reranker-v2'"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from karat import online
-from karat.core import GoldenSet, InputError, SystemFailed, count_things
+from karat.core import GoldenSet, InputError, SystemFailed, UsageError, count_things, is_text
 from karat.files import read_bytes
 from karat.online import Log, ingest, read_log
 from karat.online._paths import find_paths
 from karat.online._shadow_records import ANSWERED, CONTROL_FAILED, ShadowDraft
 from karat.online.shadow._job import Job, Outcome, time_out
+from karat.online.shadow._limits import EMPTY_FEATURE
 from karat.online.shadow._sides import Side, open_side
 from karat.online.shadow._threads import Runner
 
@@ -93,6 +94,8 @@ def replay(
     """
     from karat.schema.shadow import ShadowReplay
 
+    if not is_text(feature):
+        raise UsageError(EMPTY_FEATURE)
     sides = open_side(control, golden, say=say), open_side(treatment, golden, say=say)
     names = (sides[0].name, sides[1].name)
     if find_paths(store).is_log():

@@ -14,7 +14,7 @@ from contextvars import ContextVar, copy_context
 from time import monotonic, perf_counter, time
 from typing import Any, Literal, Protocol
 
-from karat.core import UsageError, is_number
+from karat.core import UsageError, is_number, is_text
 from karat.online._shadow_records import (
     ANSWERED,
     CONTROL_FAILED,
@@ -37,7 +37,7 @@ from karat.online.shadow._job import (
     list_ids,
     mirror_answer,
 )
-from karat.online.shadow._limits import Limits
+from karat.online.shadow._limits import EMPTY_FEATURE, Limits
 from karat.online.shadow._sampling import follow_flag, make_chooser
 from karat.online.shadow._tasks import Tasks
 from karat.online.shadow._threads import Threads
@@ -102,8 +102,8 @@ class Shadow:
             raise UsageError(f"flags={flags!r} is no karat.online.flags.LiveFlags")
         if not callable(getattr(log, "write", None)):
             raise UsageError(f"log={log!r} is not a log; pass what karat.online.open returns")
-        if not feature:
-            raise UsageError("feature is empty; name what is tried, such as 'reranker-v2'")
+        if not is_text(feature):
+            raise UsageError(EMPTY_FEATURE)
         if not is_number(k) or k < 1:
             raise UsageError(f"k={k!r} is not a rank; use 1 or more")
         if unit not in ("session", "query") or level not in ("full", "diff"):

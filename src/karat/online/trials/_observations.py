@@ -31,7 +31,7 @@ class Observations:
         for counts in self.latencies.values():
             for latency, count in counts.items():
                 if not 0 <= latency < math.inf or count < 0:
-                    raise UsageError(f"a latency of {latency} ms, {count} times, was never measured")
+                    raise UsageError(f"a latency of {latency} ms, {count} times, cannot be: both are 0 or more")
         if any(count < 0 for count in self.units.values()):
             raise UsageError("a number of units is negative")
 

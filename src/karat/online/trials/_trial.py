@@ -147,6 +147,8 @@ def record_batch(path: str | os.PathLike[str], feature: str, batch: str, seen: O
     with open_store(path, write=True, make=False) as store, store.transaction():
         trial = find_trial(store, feature, running=True)
         _require_planned(trial.plan, seen)
+        if not is_text(batch):
+            raise UsageError("the batch has no name; give each its own, so that one that is sent again counts once")
         if batch.startswith(f"{LOG}:"):
             raise UsageError(f"batch {batch!r}: ids that begin with '{LOG}:' are those of what comes from a log")
         now = time.time()
