@@ -522,3 +522,14 @@ def test_pages_use_the_grade_that_decides(tmp_path: Path) -> None:
     assert "does not decide" in html
     assert "the median, 1, decides" in html
     assert client.get("/golden.json?q=q1").json()["queries"][0]["relevant"] == 1
+
+
+def test_one_thing_is_not_many(tmp_path: Path) -> None:
+    """Counts have their noun in the singular where there is one."""
+    set_ = make_golden(queries=1, documents=2)
+    folder = make_project(tmp_path / "p", set_)
+    add_queue(open_desk(folder), people=1)
+    Indexer(folder).update()
+    client = make_client(folder)
+    assert "1 query, 2 documents, 1 judgment. " in client.get("/golden").text
+    assert "0 of 1 label<" in client.get("/judge").text

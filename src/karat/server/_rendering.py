@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import UNSET
 
-from karat.core import format_ms, shorten_digest
+from karat.core import count_things, format_ms, shorten_digest
 from karat.pages import link_session, show_value
 from karat.reports import (
     describe_alert,
@@ -100,6 +100,7 @@ def make_environment() -> Environment:
         digest=shorten_digest,
         breaks=_show_breaks,
         count=lambda value: f"{value:,}",
+        things=count_things,
         ms=lambda value: NONE if value is None else format_ms(value),
         outcome=lambda value: _OUTCOMES.get(value or "", "Not decided"),
         sign=lambda value: _SIGNS.get((value or "").lower(), NONE),
