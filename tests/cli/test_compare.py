@@ -115,6 +115,16 @@ def test_two_runs_by_hand(run: Run, folder: Path) -> None:
     assert "fewer than 6 queries changed in RR@10: the two-sided sign-flip test cannot reach 0.05" in out
 
 
+def test_a_project_stands_for_its_newest_run(run: Run, folder: Path) -> None:
+    """As for every verb that takes a run; a note says which one that is."""
+    for name, file in (("find-2026-01-02-aaaaaaaa", "a.jsonl"), ("find-2026-01-03-bbbbbbbb", "b.jsonl")):
+        (folder / "runs").mkdir(exist_ok=True)
+        shutil.copy(folder / file, folder / "runs" / f"{name}.jsonl")
+    out, err = run("a.jsonl", ".", "-m", "RR@10")
+    assert err == "karat: the newest complete run is runs/find-2026-01-03-bbbbbbbb.jsonl\n"
+    assert out.split("\n")[1] == "B  Described (find-2026-01-03-bbbbbbbb.jsonl)"
+
+
 def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> None:
     """Five halves lost of twelve: two-sided p = 2/32, which shows nothing; the gate's one-sided p = 1/32 fails."""
     save(folder / "all.jsonl", finder())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -43,12 +44,15 @@ from karat.cli._table import emit
 def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options: Any) -> None:
     """Compare runs of karat eval, any answers that karat reads, or baseline files; RUN_A is the baseline.
 
+    A project DIR stands for its newest complete run.
+
     For two runs, karat shows every measure with its interval and tests, the queries that lost and won most, how far the
     lists differ, and how the systems differ. More runs give a matrix of differences for each measure.
 
     Example: karat compare examples/hotel/baseline.json examples/hotel/runs/new.jsonl -m nDCG@10 --by category
     """
     tune(runs)
+    from karat.cli._choosing import choose_run
     from karat.cli._compare_text import comparison_text
     from karat.core import UsageError
     from karat.projects import compare_runs, find_project, open_project
@@ -57,6 +61,7 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
 
     if len(runs) > 2 and (options["by"] or options["per_query"] or options["bounds"]):
         raise UsageError("--by, --per-query and --bounds are for two runs; compare two at a time")
+    runs = tuple(str(choose_run(run, None).path) if Path(run).is_dir() else run for run in runs)
     project = open_project(folder or find_project(find_run(runs[0])), **pop_scoring(options))
     with Progress() as progress:
         comparison = compare_runs(
