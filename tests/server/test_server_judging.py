@@ -256,10 +256,13 @@ def test_nothing_left_says_so(project: Path, client: TestClient) -> None:
 
 def test_the_confidence_of_a_decision_is_shown(project: Path, client: TestClient) -> None:
     add_queue(open_desk(project), "ab", kind="decide")
-    before = client.get("/judge.json?queue=ab&who=bo").json()["queue"]["decides"]["confidence"]
-    assert f"with <strong>{100 * before:.1f} %" in client.get("/judge?queue=ab&who=bo").text
+    assert client.get("/judge.json?queue=ab&who=bo").json()["queue"]["decides"]["confidence"] == 0.5
+    assert "it is not known yet which run is better" in client.get("/judge?queue=ab&who=bo").text
     label_all(open_desk(project), "ana", ana_says, queue="ab")
-    assert "with <strong>more than 99.9 %</strong> confidence" in client.get("/judge?queue=ab&who=bo").text
+    assert (
+        "the run that looks better is better with <strong>more than 99.9 %</strong> confidence"
+        in client.get("/judge?queue=ab&who=bo").text
+    )
 
 
 def test_the_golden_set_is_searched_and_paged(client: TestClient) -> None:
