@@ -133,6 +133,13 @@ def test_mistakes_say_where_they_are(tmp_path: Path, text: str, problem: str) ->
     assert problem in str(caught.value)
 
 
+@each("column", ["rank", "score", "similarity"])
+def test_what_a_system_returned_is_no_golden_set(tmp_path: Path, column: str) -> None:
+    """With all that it returned as relevant, the same system would be perfect."""
+    with pytest.raises(InputError, match="is not a golden set that karat recognises"):
+        read(tmp_path, f"id,question,document,{column}\nq1,open?,hours,1\n")
+
+
 @each("row", [
     {"query": "q1", "document": "hours", "grade": 1},
     {"query": "q1", "query_text": "open?", "document": "hours", "title": "", "text": "7 to 19", "grade": None},

@@ -38,6 +38,8 @@ _ID = ("id", "query_id")
 _ONE = ("document", "document_id", "doc_id")
 _SEVERAL = ("documents", "document_ids", "doc_ids", "relevant", "relevant_documents")
 _GRADE = ("grade", "relevance")
+_OF_RUNS = ("rank", "score", "similarity", "similarity_score")
+"""Columns of what a system returned: none of that was judged, and as a golden set all of it would be relevant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,7 @@ def _names(head: Head) -> frozenset[str]:
 def _recognise(path: Path) -> bool:
     names = _names(read_head(path))
     question = "question" in names or ("query" in names and bool(names.intersection(_ID)))
-    return question and bool(names.intersection((*_ONE, *_SEVERAL)))
+    return question and bool(names.intersection((*_ONE, *_SEVERAL))) and not names.intersection(_OF_RUNS)
 
 
 FORMATS.add(
