@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from each import each
+from karat import online
 from karat.core import InputError, SystemFailed
+from karat.feedback import report_clicks, report_log
 from karat.online.flags import change_flag, read_flags
 from karat.store import open_store
 
@@ -42,3 +47,16 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
     """It is there, and is not called missing."""
     with pytest.raises(InputError, match="is a folder, and a store is a file"):
         open_store(tmp_path)
+
+
+@each("path", [None, 5, 1.5, b"karat.db", [], "a\0b", "\ud800", "a" * 5000])
+@each(
+    "use",
+    [open_store, online.open, online.ingest, online.check_health, online.read_log, online.has_log, online.is_export,
+     online.check_store, online.migrate_store, online.describe_missing,
+     read_flags, report_log, report_clicks],
+)  # fmt: skip
+def test_what_can_be_no_path_is_refused(use: Callable[[Any], object], path: Any) -> None:
+    """By one message in whatever takes a store, and not by an error of Python from somewhere inside."""
+    with pytest.raises(InputError, match="is not a usable path"):
+        use(path)

@@ -16,6 +16,7 @@ from karat.online._records import LoggedQuery, Record
 from karat.online._times import format_day
 from karat.online._ubi import read_row
 from karat.schema import Mismatch, OnlineExport, from_plain, to_json
+from karat.store import read_path
 
 CONTENTS = "export.json"
 """The file that says what an export holds. It is written last: a folder without it is no complete export."""
@@ -122,8 +123,8 @@ class ExportFiles:
 
 def is_export(place: str | os.PathLike[str]) -> bool:
     """Return whether a place is a folder of Parquet files, or an address of one, and not a store."""
-    name = os.fspath(place)
-    return Path(name).is_dir() or ("://" in name and not name.startswith(("postgresql://", "postgres://")))
+    is_folder, name = read_path(place).is_dir(), os.fspath(place)
+    return is_folder or ("://" in name and not name.startswith(("postgresql://", "postgres://")))
 
 
 def find_files(place: str | os.PathLike[str]) -> ExportFiles:

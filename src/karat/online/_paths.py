@@ -9,7 +9,7 @@ from pathlib import Path
 
 from karat.core import InputError
 from karat.files import make_own, open_own
-from karat.store import is_address, parse_address
+from karat.store import is_address, parse_address, read_path
 
 FOLDER_VARIABLE = "KARAT_ONLINE_FOLDER"
 """Names the folder of journal, key and archive of a store in PostgreSQL; without it, they are in the working folder."""
@@ -91,7 +91,8 @@ def find_paths(path: str | os.PathLike[str]) -> Paths:
     'karat-logs.journal'
     """
     if not is_address(path):
-        return Paths(Path(path), Path(path))
+        place = read_path(path)
+        return Paths(place, place)
     address = parse_address(str(path))
     parts = ("karat", address.database, *([] if address.schema == "karat" else [address.schema]))
     name = re.sub(r"[^\w.-]", "_", "-".join(parts))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from karat.core import UsageError
+from karat.core import InputError, UsageError, shorten
 
 _SCHEMES = ("postgresql", "postgres")
 _OPTIONS = ("host", "port", "connect_timeout", "target_session_attrs", "sslmode", "sslrootcert")
@@ -24,9 +25,29 @@ def is_address(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and path.partition("://")[0].lower() in _SCHEMES and "://" in path
 
 
+def read_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a store in a file; what can be none, such as None or a text with NUL, is refused.
+
+    >>> read_path("karat.db").name
+    'karat.db'
+    >>> read_path("a" * 5000)
+    Traceback (most recent call last):
+    karat.core._errors.InputError: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...': is not a usable path
+    """
+    try:
+        place = Path(path)
+        os.lstat(place)
+    except (TypeError, ValueError):  # no text, or one that no file can have
+        raise InputError("is not a usable path", source=shorten(path)) from None
+    except OSError as error:  # it need not be there, and whoever opens it tells why that fails
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError("is not a usable path", source=shorten(path)) from None
+    return place
+
+
 def has_store(path: str | os.PathLike[str]) -> bool:
     """Return whether there is something at a path; at an address only opening it tells."""
-    return is_address(path) or Path(path).exists()
+    return is_address(path) or read_path(path).exists()
 
 
 @dataclass(frozen=True, slots=True)

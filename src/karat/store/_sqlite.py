@@ -13,6 +13,7 @@ from typing import Any
 from karat.core import InputError, SystemFailed
 from karat.files import make_own, record_folder, record_path
 from karat.store import _traffic_statements as traffic
+from karat.store._address import read_path
 from karat.store._database import HALF, Row
 from karat.store._sqlite_schema import MIGRATIONS
 from karat.store._tables import RECORDS
@@ -154,7 +155,7 @@ class SqliteDatabase:
 
 def open_sqlite(path: str | os.PathLike[str], *, write: bool, make: bool) -> SqliteDatabase:
     """Open a store in a file."""
-    place = Path(path)
+    place = read_path(path)
     with explain(place):
         if place.is_dir():
             raise InputError("is a folder, and a store is a file", source=str(path))
