@@ -328,6 +328,16 @@ def test_a_span_beside_its_part() -> None:
     assert where("span-beside-part", judged(judgment("q1", "wifi", section="S.9", span=Span(8, 12)))) == []
 
 
+def test_a_part_is_not_better_than_its_document() -> None:
+    """A document counts by its best part, also where people decided that it is not relevant."""
+    part, whole = judgment("q1", "wifi", span=Span(42, 50)), judgment("q1", "wifi")
+    for grade, settled, found in ((3, 1, True), (3, 2, False), (1, 0, False)):
+        golden = judged(replace(part, grade=grade), whole, replace(whole, grade=settled, source="validated"))
+        assert where("part-above-document", golden) == (["q1: wifi@42-50"] if found else [])
+    assert where("part-above-document", judged(part)) == []  # nobody judged the document
+    assert where("part-above-document", judged(part, replace(whole, query="q2", grade=0))) == []
+
+
 def test_spans_of_another_normaliser_are_not_checked() -> None:
     """Under unknown rules nothing can be said about bytes, and that is said."""
     golden = judged(judgment("q1", "wifi", span=Span(8, 9999)), normaliser="karat-9")

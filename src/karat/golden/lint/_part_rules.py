@@ -114,6 +114,29 @@ def span_beside_part(subject: Subject) -> Iterator[Finding]:
         yield flag("span-beside-part", message, apart)
 
 
+@rule("part-above-document", "warning")
+def part_above_document(subject: Subject) -> Iterator[Finding]:
+    """A part of a document is relevant to a query, and the document as a whole was judged not relevant.
+
+    Why: a document has the best grade of its parts, so that a system is right with a document that people decided
+        against, as when somebody who selected words was outvoted.
+    Example: `ana` gives words of `wifi` grade 3 for `q1`, and a `validated` judgment gives `wifi` grade 1.
+    Fix: judge the part again, with the source `validated` if that settled the document, or correct the document.
+    """
+    golden = subject.golden
+    parts = {target for _, targets in _parts(golden) for target in targets}
+    decided = golden.decided if parts else {}
+    above = [
+        f"{query}: {target}"
+        for (query, target), grade in decided.items()
+        if target in parts
+        and grade >= golden.relevant > decided.get((query, Target(document=target.document)), golden.relevant)
+    ]
+    if above:
+        message = f"{counted(len(above), 'part')} relevant in documents that were judged not relevant"
+        yield flag("part-above-document", message, above)
+
+
 @rule("unknown-normaliser", "warning")
 def unknown_normaliser(subject: Subject) -> Iterator[Finding]:
     """Spans were counted in a canonical text that this version does not make.
