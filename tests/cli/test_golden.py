@@ -210,7 +210,7 @@ def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
     run("convert", "set", "beir", "--to", "beir")
     (folder / "a.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 1}\n')
     _, err = run("merge", "beir", "a.jsonl", "--in-place", code=2)
-    assert "not in karat's own format" in err
+    assert "beir is not in karat's own format, and no other is changed in place; 'karat golden convert beir NEW'" in err
 
 
 def test_every_mistake_has_its_line(run: Run, folder: Path) -> None:

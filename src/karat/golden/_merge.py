@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Query, Span, Target, UsageError, count_things, shorten
-from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
+from karat.files import Reading, Row, decode, open_file, read_bytes, shorten_path, write_file
 from karat.golden._candidate import read_candidates
 from karat.golden._paraphrases import add_paraphrases, read_accepted, write_changed_queries, write_queries
 from karat.golden._source import open_set
@@ -303,7 +303,12 @@ def _open_alone(folder: str | Path) -> Iterator[tuple[Path, GoldenSet]]:
     config = read_config(Path(folder))
     path = config.golden if config.golden.is_dir() else config.golden.parent
     if not (path / "golden.toml").is_file():
-        raise UsageError(f"{folder} is not in karat's own format; write to a new folder instead")
+        source = shorten_path(config.golden)
+        raise UsageError(
+            f"{source} is not in karat's own format, and no other is changed in place; "
+            f"'karat golden convert {source} NEW' makes a copy that is: name it as path in [golden] of karat.toml, "
+            "or write to a new folder"
+        )
     with _alone(path / "golden.toml"):
         yield path, open_set(replace(config, golden=path))
 
