@@ -61,8 +61,9 @@ def find_lowest(layers: Layers, base: Floats, query: Ints, weight: Floats, cut: 
     count = np.bincount(query, minlength=len(base))
     starts = np.cumsum(count) - count + np.arange(len(base))  # of each query's sums, of which it has one more
     sums = np.zeros(len(query) + len(base))
+    long = np.arange(len(base))
     for number in range(1, int(count.max(initial=0)) + 1):
-        long = np.flatnonzero(count >= number)
+        long = long[count[long] >= number]
         sums[starts[long] + number] = sums[starts[long] + number - 1] + weight[order[starts[long] - long + number - 1]]
     longest = int((layers.judged + count[layers.query]).max(initial=0))
     first = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, longest + 2)))])
@@ -106,21 +107,30 @@ class _Search:
 
     def _find_corner(self) -> tuple[Ints, Floats]:
         """Return the best number of documents with the highest grade, the others having none, and the quotient."""
-        number = np.zeros(len(self.layers.query), np.int64)
-        lowest = self._divide(number)
+        number = np.zeros(len(self.base), np.int64)
+        lowest = self._divide(number[self.layers.query])
+        rows = np.arange(len(self.layers.query))
         for tried in range(1, int(self.count.max(initial=0)) + 1):
-            quotient = self._divide(np.minimum(tried, self.count)[self.layers.query])
-            better = quotient < lowest
-            number[better[self.layers.query]] = tried
-            lowest = np.where(better, quotient, lowest)
-        return number, lowest
+            rows = rows[self.count[self.layers.query[rows]] >= tried]  # one long list does not make all others costly
+            query, quotient = self._divide_all(rows, tried)
+            better = quotient < lowest[query]
+            number[query[better]], lowest[query[better]] = tried, quotient[better]
+        return number[self.layers.query], lowest
+
+    def _divide_all(self, rows: Ints, number: int) -> tuple[Ints, Floats]:
+        """Return the queries of some layers, and their quotients with as many documents in each layer."""
+        query, step = self.layers.query[rows], self.layers.step[rows]
+        first = np.flatnonzero(np.diff(query, prepend=-1) != 0)
+        queries = query[first]
+        gained = np.add.reduceat(step, first) * self.sums[self.starts[queries] + number]
+        ideal: Floats = np.add.reduceat(step * self._discount(self.layers.judged[rows] + number, query), first)
+        return queries, _divide(self.base[queries] + gained, ideal)
 
     def _divide(self, number: Ints) -> Floats:
         query, step = self.layers.query, self.layers.step
         gained = np.bincount(query, step * self.sums[self.starts[query] + number], len(self.base))
         ideal = np.bincount(query, step * self._discount(self.layers.judged + number, query), len(self.base))
-        quotient: Floats = np.divide(self.base + gained, ideal, out=np.full(len(ideal), np.inf), where=ideal > 0)
-        return quotient
+        return _divide(self.base + gained, ideal)
 
     def _lower(self, layers: Ints, factor: Floats) -> Ints:
         """Return the number of documents for some layers with the least sum of weights plus factor x discounts."""
@@ -128,8 +138,9 @@ class _Search:
         number = np.zeros(len(layers), np.int64)
         least = factor * self._discount(judged, query)
         most = self.count[query]
+        rows = np.arange(len(layers))
         for tried in range(1, int(most.max(initial=0)) + 1):
-            rows = np.flatnonzero(most >= tried)
+            rows = rows[most[rows] >= tried]
             own = query[rows]
             cost = self.sums[self.starts[own] + tried] + factor[rows] * self._discount(judged[rows] + tried, own)
             better = cost < least[rows]
@@ -140,3 +151,8 @@ class _Search:
     def _discount(self, number: Ints, query: Ints) -> Floats:
         discounts: Floats = self.first[np.minimum(number, self.cut[query])]
         return discounts
+
+
+def _divide(sums: Floats, ideal: Floats) -> Floats:
+    quotient: Floats = np.divide(sums, ideal, out=np.full(len(ideal), np.inf), where=ideal > 0)
+    return quotient
