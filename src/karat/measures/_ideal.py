@@ -123,7 +123,7 @@ class _Search:
         first = np.flatnonzero(np.diff(query, prepend=-1) != 0)
         queries = query[first]
         gained = np.add.reduceat(step, first) * self.sums[self.starts[queries] + number]
-        ideal: Floats = np.add.reduceat(step * self._discount(self.layers.judged[rows] + number, query), first)
+        ideal = np.add.reduceat(step * self._discount(self.layers.judged[rows] + number, query), first)
         return queries, _divide(self.base[queries] + gained, ideal)
 
     def _divide(self, number: Ints) -> Floats:
@@ -153,6 +153,6 @@ class _Search:
         return discounts
 
 
-def _divide(sums: Floats, ideal: Floats) -> Floats:
+def _divide(sums: Floats, ideal: Floats | Ints) -> Floats:
     quotient: Floats = np.divide(sums, ideal, out=np.full(len(ideal), np.inf), where=ideal > 0)
     return quotient
