@@ -53,6 +53,7 @@ def test_the_policy_of_a_project_shows_what_it_changes(run: Run, tmp_path: Path)
     out, _ = run(tmp_path, "--show-policy")
     assert out.startswith("karat.toml, extends fit: ")
     assert "operations    empty: off\n" in out
+    assert " pass (on_inconclusive): exit code 0 with a warning\n" in out
     assert "\n  R@5: at least 0.7 (was: at least 0.8, falls by at most 5 %)\n" in out
     document = json.loads(run(tmp_path, "--show-policy", "--json")[0])
     assert (document["name"], document["extends"], document["operations"]["empty"]) == ("karat.toml", "fit", None)

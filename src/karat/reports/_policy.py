@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.schema import PolicyDocument, PolicyRule
 
+_CODES = {"pass": "exit code 0 with a warning", "fail": "exit code 4"}
+
 
 def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     """Return a policy for a terminal: what it is for, the operational rules, the rules, and what it changes."""
@@ -16,7 +18,7 @@ def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     rows += [(_name(rule), escaped(rule.asks)) for rule in policy.rules]
     rows += [("must pass", printable(str(must["query"]))) for must in policy.must_pass]
     rows += _describe_tolerance(policy)
-    rows.append(("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"))
+    rows.append(("inconclusive", f"{policy.on_inconclusive} (on_inconclusive): {_CODES[policy.on_inconclusive]}"))
     rows.append(("not compared", f"{policy.on_changed_questions} (on_changed_questions)"))
     if policy.on_unjudged == "bounds":
         rows.append(("unjudged", "nothing passes unless it does whatever their grades are (on_unjudged)"))
