@@ -12,7 +12,7 @@ import pytest
 
 from karat.online.trials import Observations, TrialPlan, record_batch, report_trial, start_trial, stop_trial
 from karat.online.trials._points import trace_trial
-from karat.reports import render_trial_html, render_trial_svg
+from karat.reports import list_harmed, render_trial_html, render_trial_svg
 from karat.schema.trials import TrialReport
 from karat.stats.sequential import StoppingRule, Tally, assess
 
@@ -66,6 +66,28 @@ def test_the_picture(report: TrialReport) -> None:
     about = root.findtext(f"{SVG}desc") or ""
     assert about.startswith("After 150 differences the mean is +0.1500, between +0.")
     assert "20:1 is enough" in about
+
+
+def test_the_picture_of_a_guardrail(tmp_path: Path) -> None:
+    """What stopped a trial is drawn as well: its last point is what the status says, and nothing about effects."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature="a", measure="RR@10", guardrails=("R@5", "P@5")))
+    harm = {"RR@10": Tally.of([0.5] * 40), "R@5": Tally.of([-0.5] * 40), "P@5": Tally.of([0.0] * 40)}
+    record_batch(path, "a", "b", Observations(differences=harm))
+    report = report_trial(path, "a")
+    assert report.status.decision == "harm-stop"
+    assert list_harmed(report) == ["R@5"]
+    status = next(own for own in report.status.measures if own.measure == "R@5")
+    (last,) = report.guardrails["R@5"]
+    assert (last.n, last.mean, last.log_worse) == (40, -0.5, status.log_worse)
+    drawn = ElementTree.fromstring(render_trial_svg(report, guardrail="R@5"))
+    assert (drawn.findtext(f"{SVG}desc") or "").startswith("After 40 differences the mean is -0.5000")
+    assert "line below" not in {path.get("class") for path in drawn.iter(f"{SVG}path")}
+    titles = [render_trial_svg(report, guardrail=name).count(' id="trial-title"') for name in ("", "R@5")]
+    assert titles == [1, 0], "no id stands twice on a page"
+    page = render_trial_html(report)
+    assert page.count('<img class="picture"') == 2
+    assert "The guardrail R@5, which is worse" in page
 
 
 def _last_height(line: str) -> float:

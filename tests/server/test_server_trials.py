@@ -106,6 +106,15 @@ def test_of_two_who_decide_at_once_one_does(folder: Path, store: str) -> None:
     assert len(show_flag_history(store, "rerank").changes) == 2
 
 
+def test_a_guardrail_has_a_picture(folder: Path, store: str) -> None:
+    """By its measure; one that the trial does not have is not there."""
+    client = make_client(folder)
+    picture = client.get("/trials/rerank.svg?chart=evidence:Found")
+    assert (picture.status_code, "trial 1: Found" in picture.text) == (200, True)
+    assert client.get("/trials/rerank.svg?chart=evidence:nDCG").status_code == 404
+    assert "Found" in client.get("/trials/rerank.json").json()["report"]["guardrails"]
+
+
 @pytest.mark.slow
 def test_what_was_overtaken_is_not_done(folder: Path, store: str) -> None:
     """A form of a trial that is over, of an evidence that says something else by now, or of another version."""

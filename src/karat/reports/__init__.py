@@ -54,7 +54,14 @@ if TYPE_CHECKING:
         show_safely,
     )
     from karat.reports._text import render_text
-    from karat.reports._trial import describe_trial, describe_wins, format_odds, render_trial_html, render_trial_svg
+    from karat.reports._trial import (
+        describe_trial,
+        describe_wins,
+        format_odds,
+        list_harmed,
+        render_trial_html,
+        render_trial_svg,
+    )
     from karat.reports._verdict import explain_outcome, is_observed_drop
     from karat.reports._watch import (
         describe_alert,
@@ -112,6 +119,7 @@ __all__ = [
     "list_bounds_notes",
     "list_bounds_rows",
     "list_canary_tables",
+    "list_harmed",
     "list_score_notes",
     "list_score_tables",
     "list_shadow_facts",
@@ -151,7 +159,8 @@ __all__ = [
 # Loaded at first use: a command pays only for the format that it renders.
 _HOME = {
     **dict.fromkeys(
-        ("describe_trial", "describe_wins", "format_odds", "render_trial_html", "render_trial_svg"), "_trial"
+        ("describe_trial", "describe_wins", "format_odds", "list_harmed", "render_trial_html", "render_trial_svg"),
+        "_trial",
     ),
     "render_comment": "_comment",
     **dict.fromkeys(("disarm", "render_csv"), "_csv"),

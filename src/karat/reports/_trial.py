@@ -7,6 +7,8 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import structs
+
 from karat.core import count_things
 from karat.reports._page import render_page, render_section
 from karat.schema.trials import TrialMeasure, TrialPoint, TrialReadOut, TrialReport, TrialStatus
@@ -52,13 +54,17 @@ def render_trial_html(report: TrialReport) -> str:
     )
 
 
-def render_trial_svg(report: TrialReport, *, styled: bool = True) -> str:
+def render_trial_svg(report: TrialReport, *, styled: bool = True, guardrail: str = "") -> str:
     """Return the picture of a trial: the mean difference with its confidence sequence, and the evidence, over time.
 
     It loads nothing, follows light and dark mode, and says in words what it shows. If it is not ``styled`` it is for a
-    page whose own style says how its parts look.
+    page whose own style says how its parts look. With a ``guardrail`` the picture is of that measure.
     """
     status = report.status
+    guardrails = list(report.guardrails)
+    if guardrail:
+        report = structs.replace(report, measure=guardrail, points=report.guardrails[guardrail])
+    key = f"guardrail-{guardrails.index(guardrail) + 1}" if guardrail else "trial"
     title = f"{status.feature}, trial {status.number}: {report.measure}"
     height = _HEIGHT if report.points else _EMPTY_HEIGHT
     above = 0 if styled else _HEAD
@@ -66,18 +72,25 @@ def render_trial_svg(report: TrialReport, *, styled: bool = True) -> str:
     parts = [
         f"<svg {own} "
         f'viewBox="0 {above} {_WIDTH} {height - above}" role="img" '
-        'aria-labelledby="trial-title" aria-describedby="trial-about">',
-        f'<title id="trial-title">{_text(title)}</title>',
-        f'<desc id="trial-about">{_text(describe_trial(report))}</desc>',
+        f'aria-labelledby="{key}-title" aria-describedby="{key}-about">',
+        f'<title id="{key}-title">{_text(title)}</title>',
+        f'<desc id="{key}-about">{_text(describe_trial(report))}</desc>',
         f"<style>{_STYLE}</style>" if styled else "",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
         _words(16, 24, title, "strong", 60) if styled else "",
     ]
     if report.points:
-        parts += [*_draw_means(report), *_draw_evidence(report)]
+        decides = not guardrail
+        parts += [*_draw_means(report, decides=decides), *_draw_evidence(report, decides=decides)]
     else:
         parts.append(_words(16, 60, "Nothing was measured yet.", "quiet"))
     return "\n".join([*parts, "</svg>", ""])
+
+
+def list_harmed(report: TrialReport) -> list[str]:
+    """Return the guardrails that are worse by the evidence, and were measured over time."""
+    harmed = {own.measure for own in report.status.measures if own.guardrail and own.decision == "harm-stop"}
+    return [name for name, points in report.guardrails.items() if points and name in harmed]
 
 
 def describe_trial(report: TrialReport) -> str:
@@ -104,7 +117,8 @@ def format_odds(log_evidence: float) -> str:
     return f"{odds:,.0f}:1" if odds >= 100 else f"{odds:.3g}:1"
 
 
-def _draw_means(report: TrialReport) -> Iterator[str]:
+def _draw_means(report: TrialReport, *, decides: bool) -> Iterator[str]:
+    """Yield the upper plot; only the measure that decides has a smallest effect."""
     points = report.points
     reach = max(0.02, report.effect, *(abs(end) for point in points[-1:] for end in (point.low, point.high))) * 1.6
     x, y = _across(points), _scale(-reach, reach, _FIRST)
@@ -112,24 +126,25 @@ def _draw_means(report: TrialReport) -> Iterator[str]:
     lower = [(x(place), y(point.low)) for place, point in enumerate(points)]
     yield _words(16, 44, "mean difference, and where it can be at any number of looks", "quiet", 66)
     yield f'<path class="band" d="{_path([*upper, *reversed(lower)])}Z"/>'
-    for value, kind in ((-reach, "rule"), (0.0, "rule"), (reach, "rule"), (report.effect, "limit")):
-        yield f'<path class="{kind}" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
-        if value != report.effect:
-            yield _words(16, y(value) + 4, f"{value:+.2f}" if value else "0", "quiet")
-    yield _words(_LEFT + 4, y(report.effect) - 4, f"smallest effect {report.effect:g}", "t-below")
+    for value in (-reach, 0.0, reach):
+        yield f'<path class="rule" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
+        yield _words(16, y(value) + 4, f"{value:+.2f}" if value else "0", "quiet")
+    if decides:
+        yield f'<path class="limit" d="M{_LEFT} {y(report.effect):.1f}H{_RIGHT}"/>'
+        yield _words(_LEFT + 4, y(report.effect) - 4, f"smallest effect {report.effect:g}", "t-below")
     yield f'<path class="line mean" d="{_path([(x(i), y(point.mean)) for i, point in enumerate(points)])}"/>'
     yield f'<path class="mean" d="{_path([upper[-1], lower[-1]])}"/>'
     yield _dot(x(len(points) - 1), y(points[-1].mean), "better")
     yield from _draw_times(points, _FIRST[1])
 
 
-def _draw_evidence(report: TrialReport) -> Iterator[str]:
+def _draw_evidence(report: TrialReport, *, decides: bool) -> Iterator[str]:
+    """Yield the lower plot; whether it is better by the smallest effect matters only for the measure that decides."""
     points = report.points
     series = {
         "better": [point.log_better for point in points],
         "worse": [point.log_worse for point in points],
-        "below": [point.log_below_effect for point in points],
-    }
+    } | ({"below": [point.log_below_effect for point in points]} if decides else {})
     top = min(max(report.enough, *(value for own in series.values() for value in own)) * 1.1, _CAP)
     x, y = _across(points), _scale(_LEAST, top, _SECOND)
     yield _words(16, _SECOND[0] - 14, "evidence, as odds on a scale of logarithms", "quiet")
@@ -145,8 +160,8 @@ def _draw_evidence(report: TrialReport) -> Iterator[str]:
         yield f'<path class="line {name}" d="{line}"/>'
         yield _dot(x(len(points) - 1), y(values[-1]), name)
     yield from _draw_times(points, _SECOND[1])
-    legend = (("better", "better"), ("worse", "worse"), ("below", f"not better by {report.effect:g}"))
-    for place, (name, label) in enumerate(legend):
+    for place, name in enumerate(series):
+        label = f"not better by {report.effect:g}" if name == "below" else name
         yield _words(_LEFT + place * 80, _HEIGHT - 10, f"— {label}", f"t-{name}")
 
 
@@ -233,6 +248,13 @@ def _list_sections(report: TrialReport) -> Iterator[str]:
     status = report.status
     if report.points:
         yield _show_picture(report)
+    for name in list_harmed(report):
+        picture = base64.b64encode(render_trial_svg(report, guardrail=name).encode()).decode()
+        title = html.escape(f"The guardrail {name}, which is worse")
+        yield (
+            f'<section><h2>{title}</h2><img class="picture" src="data:image/svg+xml;base64,{picture}" alt="{title}">'
+            "</section>"
+        )
     head = ("measure", "differences", "mean", "interval at any look", "better", "worse")
     yield render_section("Measures", head, map(_row_measure, status.measures), ("measure",))
     rows = [("met" if own.met else "not met", own.name, own.detail) for own in status.conditions]

@@ -22,6 +22,7 @@ from karat.reports import (
     explain_outcome,
     format_odds,
     format_signal,
+    list_harmed,
     name_check,
 )
 from karat.server._charts import DRAWN
@@ -110,7 +111,9 @@ def make_environment() -> Environment:
         picture=lambda chart: Markup(chart.render()),  # noqa: S704 (every text in it is escaped)
     )
     environment.globals.update(DRAWN, draw_parallel=draw_parallel)
-    environment.globals.update(draw_trial=draw_trial, describe_trial=describe_trial, link_session=link_session)
+    environment.globals.update(
+        draw_trial=draw_trial, list_harmed=list_harmed, describe_trial=describe_trial, link_session=link_session
+    )
     environment.globals.update(describe_rule=describe_rule, explain_outcome=explain_outcome, name_check=name_check)
     environment.globals.update(
         describe_comparison=describe_comparison, head_comparison=head_comparison, rate_difference=rate_difference

@@ -38,21 +38,25 @@ class TrialPicture:
     """The picture of ``karat trial report``."""
 
     report: TrialReport
+    guardrail: str = ""
+    """The measure that it is of; empty for the one that decides."""
 
     def render(self) -> str:
         """Return it as it stands in a page."""
-        return render_trial_svg(self.report, styled=False)
+        return render_trial_svg(self.report, styled=False, guardrail=self.guardrail)
 
     def export(self) -> str:
         """Return it as a file of its own."""
-        return render_trial_svg(self.report)
+        return render_trial_svg(self.report, guardrail=self.guardrail)
 
 
-def draw_trial(page: TrialPage, name: str = "") -> TrialPicture:  # noqa: ARG001 (as of all pictures)
-    """Draw a trial over time: its mean with the confidence sequence, and the evidence."""
+def draw_trial(page: TrialPage, name: str = "") -> TrialPicture:
+    """Draw a trial over time: the mean of the measure that decides, or of a guardrail, and the evidence."""
     if page.report is None:
         raise NotThere("the feature has no trial, and no picture")
-    return TrialPicture(page.report)
+    if name and name not in page.report.guardrails:
+        raise NotThere(f"the trial has no guardrail {name[:100]!r}")
+    return TrialPicture(page.report, name)
 
 
 def of_store(show: Callable[[Index, LiveStore, Any], Struct]) -> Show:

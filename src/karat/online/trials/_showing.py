@@ -12,7 +12,7 @@ from karat.core import InputError
 from karat.online.trials._observations import name_series
 from karat.online.trials._points import trace_trial
 from karat.online.trials._trial import Trial, describe, find_trial, look, to_transition, to_trial
-from karat.schema.trials import TrialList, TrialReport, TrialStatus, TrialTransition
+from karat.schema.trials import TrialList, TrialPoint, TrialReport, TrialStatus, TrialTransition
 from karat.store import Store, open_store
 
 
@@ -93,14 +93,19 @@ def _find_numbered(store: Store, feature: str, number: int) -> Trial:
 def _report(store: Store, trial: Trial, status: TrialStatus) -> TrialReport:
     measure = trial.plan.label(trial.plan.measure, status.treatment)
     rule = replace(trial.plan.rule, alpha=trial.plan.rule.alpha / len(trial.plan.treatments))
+
+    def trace(name: str) -> tuple[TrialPoint, ...]:
+        return trace_trial(store.trials.hourly(trial.key, name_series(name)), rule, now=time.time())
+
     return TrialReport(
         status=status,
         measure=measure,
         effect=rule.effect,
         enough=-math.log(rule.alpha),
         futile=-math.log(rule.beta),
-        points=trace_trial(store.trials.hourly(trial.key, name_series(measure)), rule, now=time.time()),
+        points=trace(measure),
         transitions=_list_transitions(store, trial),
+        guardrails={name: trace(trial.plan.label(name, status.treatment)) for name in trial.plan.guardrails},
     )
 
 

@@ -122,7 +122,7 @@ class TrialTransition(Struct, frozen=True, kw_only=True):
 
 
 class TrialPoint(Struct, frozen=True, kw_only=True):
-    """What was known of the deciding measure when an hour was over."""
+    """What was known of a measure when an hour was over."""
 
     time: str
     """The end of the hour, in UTC; of the last one, when somebody looked."""
@@ -150,6 +150,8 @@ class TrialReport(Struct, frozen=True, kw_only=True):
     points: tuple[TrialPoint, ...]
     """The oldest first; some stand for all if there are very many."""
     transitions: tuple[TrialTransition, ...]
+    guardrails: Mapping[str, tuple[TrialPoint, ...]] = {}
+    """The same of each guardrail, by its measure: evidence that it is worse stops the trial."""
 
 
 class TrialList(Struct, frozen=True, kw_only=True):
