@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from karat.core import Document, Hit, Judgment, Provenance, Query, Target, Trace
+from karat.core import Document, Hit, Judgment, Provenance, Query, Span, Target, Trace
 from karat.golden import identify
 from karat.index import Indexer
 from karat.labelling import Answer, measure_labels, open_desk, propose_labels, save_label
@@ -536,3 +536,14 @@ def test_one_thing_is_not_many(tmp_path: Path) -> None:
     client = make_client(folder)
     assert "1 query, 2 documents, 1 judgment. " in client.get("/golden").text
     assert "0 of 1 label<" in client.get("/judge").text
+
+
+def test_a_span_outside_the_text_has_no_words(tmp_path: Path) -> None:
+    """The beginning of its document is not what somebody selected."""
+    outside = Judgment(query="q0", target=Target(document="d1", span=Span(5000, 5010)), grade=3, annotator="ana")
+    set_ = make_golden(queries=1, documents=2)
+    folder = make_project(tmp_path / "p", replace(set_, judgments=(*set_.judgments, outside)))
+    Indexer(folder).update()
+    client = make_client(folder)
+    assert [row["text"] for row in client.get("/golden/q0.json").json()["judgments"] if row["document"] == "d1"] == [""]
+    assert "d1@5000-5010" in client.get("/golden/q0").text

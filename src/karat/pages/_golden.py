@@ -191,6 +191,8 @@ def show_golden_query(index: Index, request: GoldenQueryRequest) -> GoldenQueryP
 
 
 def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | None) -> JudgedTarget:
+    is_span = judgment.target.startswith(f"{judgment.document}@")  # one outside the text says nothing
+    beginning = document.beginning if document and not is_span else ""
     return JudgedTarget(
         document=judgment.document,
         target=judgment.target,
@@ -201,7 +203,7 @@ def _describe_judgment(judgment: IndexedJudgment, document: IndexedDocument | No
         date=judgment.date,
         decided=judgment.decided,
         decides=judgment.decides,
-        text=judgment.excerpt or (document.beginning if document else ""),
+        text=judgment.excerpt or beginning,
     )
 
 
