@@ -204,8 +204,9 @@ def test_marks_note_what_a_tracer_sees(calls: list[str], tmp_path: Path, monkeyp
     assert branches
 
 
-def test_marked_code_is_kept_until_the_source_changes(tmp_path: Path) -> None:
+def test_marked_code_is_kept_until_the_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read again, made anew if the source is another or the file is damaged, and has the lines of the source."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "program.py"
     path.write_text("x = 1\n")
     assert measuring.load_marked(str(path)).count == 1
