@@ -74,6 +74,28 @@ def test_a_significant_drop_within_the_margin_passes() -> None:
     assert verdict.evidence.p < 0.001
 
 
+def test_where_lower_is_better_a_loss_is_a_rise() -> None:
+    """The same scores mirrored have the same verdict, and no message speaks of a drop."""
+    cases = (
+        ([1, 0] * 5 + [1, 1], [0, 1] * 5 + [1, 1]),  # noise
+        ([1.0] * 20, [0.85] * 6 + [1.0] * 14),  # shown, and perhaps within the margin
+        ([1] * 10, [1] * 4 + [0] * 6),  # too much
+        ([1] * 10, [0] * 2 + [1] * 8),  # too few changed
+        ([0.5] * 40, [0.5] * 39 + [0.6]),  # better
+    )
+    for before, after in cases:
+        rule = DropRule(absolute=0.05, relative=0)
+        turned = PairedScores(1 - np.asarray(before), 1 - np.asarray(after), lower_is_better=True)
+        (verdict,) = decide([turned], rng=rng(), rule=rule)
+        outcome, reason = decide_alone(before, after, rule)
+        assert verdict.outcome is outcome
+        moved = {"the mean dropped": "the mean rose", "dropped by": "rose by"}
+        expected = reason
+        for old, said in moved.items():
+            expected = expected.replace(old, said)
+        assert verdict.reason == expected.replace("drop", "rise")
+
+
 def test_a_few_changed_queries_are_inconclusive() -> None:
     """Four losses can never be significant, whatever their size, and the reason says so, with the largest drop.
 

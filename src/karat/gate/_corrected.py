@@ -216,20 +216,24 @@ def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, po
     ``tests`` is how many tests the gate makes: each gets its share of the level, so that all together keep it.
     """
     sign = -1.0 if lower_is_better(rule.metric) else 1.0
-    gain = sign * difference.mean
+    gain, loss = sign * difference.mean, "drop" if sign > 0 else "rise"
     margin = policy.drop.margin(baseline, lower_is_better=rule.lower_is_better)
     p = min(1.0, difference.p_below if sign > 0 else difference.p_above) * tests
     low = sign * (difference.bound(policy.drop.alpha, upper=sign < 0))
     note = f"corrected by {difference.labels} labels (the judge says {sign * difference.judge_mean:+.3g})"
     if gain < -margin and p <= policy.drop.alpha:
-        outcome, reason = Outcome.FAIL, f"dropped by {-gain:.3g}, more than {margin:.3g} (one-sided p = {p:.3g})"
+        outcome, reason = (
+            Outcome.FAIL,
+            f"{'rose' if sign < 0 else 'dropped'} by {-gain:.3g}, more than {margin:.3g} (one-sided p = {p:.3g})",
+        )
     elif low > -margin:
         outcome = Outcome.PASS
-        reason = f"a drop by more than {margin:.3g} is ruled out: it is at most {max(-low, 0.0):.3g}"
+        reason = f"a {loss} by more than {margin:.3g} is ruled out: it is at most {max(-low, 0.0):.3g}"
     else:
         outcome = Outcome.INCONCLUSIVE if rule.non_inferior else Outcome.PASS
-        moved = f"{'rose' if gain > 0 else 'dropped'} by {abs(gain):.3g}" if abs(gain) > _TIE else "did not move"
-        reason = f"the mean {moved}, and the drop could be as large as {-low:.3g}"
+        is_up = sign * gain > 0
+        moved = f"{'rose' if is_up else 'dropped'} by {abs(gain):.3g}" if abs(gain) > _TIE else "did not move"
+        reason = f"the mean {moved}, and the {loss} could be as large as {-low:.3g}"
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=f"{reason}, {note}",

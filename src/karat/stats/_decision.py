@@ -146,7 +146,7 @@ def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -
         largest = max(-(measure.low or 0.0), 0.0)
         return (
             Outcome.PASS,
-            f"a drop by more than {margin} is ruled out{_whatever(measure)}: it is at most {largest:.3g}",
+            f"a {measure.loss} by more than {margin} is ruled out{_whatever(measure)}: it is at most {largest:.3g}",
         )
     if reachable > measure.rule.alpha:
         least = f"p cannot be below {reachable:.2g}, and {measure.rule.alpha:g} is needed"
@@ -155,10 +155,12 @@ def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -
             f"{_describe_drop(measure)}; too few changed to test: {measure.changed} of {many}, so {least}",
         )
     # The p-value is that of any drop: beside a drop that is shown, it must not read as that of one beyond the margin.
-    shown = f"that it got worse is shown ({p})" if adjusted <= measure.rule.alpha else f"no drop is shown ({p})"
+    shown = (
+        f"that it got worse is shown ({p})" if adjusted <= measure.rule.alpha else f"no {measure.loss} is shown ({p})"
+    )
     return (
         Outcome.INCONCLUSIVE,
-        f"{_describe_drop(measure)}; {shown}, and a drop by more than {margin} is not ruled out",
+        f"{_describe_drop(measure)}; {shown}, and a {measure.loss} by more than {margin} is not ruled out",
     )
 
 
@@ -168,14 +170,14 @@ def _name_move(measure: Evidence) -> str:
 
 
 def _describe_drop(measure: Evidence) -> str:
-    """Return how the mean moved, and how large the true drop could be."""
+    """Return how the mean moved, and how large the true drop, or rise where lower is better, could be."""
     moved = f"{_name_move(measure)} by {abs(measure.difference):.3g}"
     moved = moved if abs(measure.difference) > TIE else "did not move"
     if measure.low is None and measure.units > 1:
         return f"the mean {moved}, and nobody knows what the {_count_lost(measure)} would have scored"
     if measure.low is None:
-        return f"the mean {moved}, and one query or cluster does not show how large the drop is"
-    return f"the mean {moved}, and the drop could be as large as {-measure.low:.3g}{_whatever(measure)}"
+        return f"the mean {moved}, and one query or cluster does not show how large the {measure.loss} is"
+    return f"the mean {moved}, and the {measure.loss} could be as large as {-measure.low:.3g}{_whatever(measure)}"
 
 
 def _whatever(measure: Evidence) -> str:

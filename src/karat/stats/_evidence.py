@@ -175,6 +175,12 @@ class Evidence:
     """The number of lost queries."""
     worst: tuple[float, float | None] = (0.0, None)
     """The mean and standard deviation of the differences that ``low`` is computed from."""
+    lower_is_better: bool = False
+
+    @property
+    def loss(self) -> str:
+        """What getting worse is called: a drop, or a rise where lower is better."""
+        return "rise" if self.lower_is_better else "drop"
 
     @property
     def units(self) -> int:
@@ -279,4 +285,5 @@ def weigh(pair: PairedScores, differences: Sample, p: float, rule: DropRule) -> 
         rule=rule,
         lost=int(pair.lost_now().sum()),
         worst=(0.0, None) if worst is None else (worst.mean, worst.sd),
+        lower_is_better=pair.lower_is_better,
     )
