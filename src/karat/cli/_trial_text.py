@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from karat.cli._table import escaped, render
 from karat.core import count_things
 from karat.schema.trials import (
@@ -22,8 +20,6 @@ from karat.schema.trials import (
 
 _POINTS = 10
 _UNREADABLE = "are left out: their variant, or the value of their task_outcome, cannot be read"
-_LARGEST = 6.9
-"""The logarithm of the evidence above which it is "over 1,000 to 1"."""
 
 
 def status_text(status: TrialStatus) -> str:
@@ -97,11 +93,13 @@ def collected_text(seen: TrialCollected) -> str:
 
 def report_text(report: TrialReport) -> str:
     """Return a trial over time: at most ten points, and every decision."""
+    from karat.reports import format_odds
+
     step = -(-len(report.points) // _POINTS) or 1
     rows = [["until", "n", "mean", "interval at any look", "better", "worse"]]
     for point in report.points[::-1][::step][::-1]:
         interval = f"{point.low:+.4f} to {point.high:+.4f}"
-        odds = [_odds(point.log_better), _odds(point.log_worse)]
+        odds = [format_odds(point.log_better), format_odds(point.log_worse)]
         rows.append([point.time[:16], f"{point.n:,}", f"{point.mean:+.4f}", interval, *odds])
     moves = "\n".join(transition_text(move) for move in report.transitions)
     return "\n\n".join(filter(None, [render(rows), moves, status_text(report.status)]))
@@ -155,13 +153,10 @@ def list_text(document: TrialList) -> str:
 
 
 def _row(measure: TrialMeasure) -> list[str]:
+    from karat.reports import format_odds
+
     which = f"{escaped(measure.treatment)}: " if measure.treatment else ""
     name = which + escaped(measure.measure) + (" (guardrail)" if measure.guardrail else "")
     mean = "-" if measure.mean is None else f"{measure.mean:+.4f}"
     interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
-    return [name, f"{measure.n:,}", mean, interval, _odds(measure.log_better), _odds(measure.log_worse)]
-
-
-def _odds(log_evidence: float) -> str:
-    """Return evidence as odds: 20 to 1 is enough at a level of 5 %."""
-    return "over 1,000:1" if log_evidence > _LARGEST else f"{math.exp(log_evidence):.3g}:1"
+    return [name, f"{measure.n:,}", mean, interval, format_odds(measure.log_better), format_odds(measure.log_worse)]

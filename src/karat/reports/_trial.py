@@ -110,11 +110,14 @@ def format_odds(log_evidence: float) -> str:
 
     >>> format_odds(0.0), format_odds(3.0), format_odds(7.1), format_odds(50.0)
     ('1:1', '20.1:1', '1,212:1', 'over 1,000,000:1')
+    >>> format_odds(-3.0), format_odds(-50.0)
+    ('1:20.1', 'under 1:1,000,000')
     """
-    if log_evidence > _CAP:
-        return "over 1,000,000:1"
-    odds = math.exp(log_evidence)
-    return f"{odds:,.0f}:1" if odds >= 100 else f"{odds:.3g}:1"
+    if abs(log_evidence) > _CAP:
+        return "over 1,000,000:1" if log_evidence > 0 else "under 1:1,000,000"
+    odds = math.exp(abs(log_evidence))
+    number = f"{odds:,.0f}" if odds >= 100 else f"{odds:.3g}"
+    return f"{number}:1" if log_evidence >= 0 else f"1:{number}"
 
 
 def _draw_means(report: TrialReport, *, decides: bool) -> Iterator[str]:
