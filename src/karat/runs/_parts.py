@@ -103,6 +103,8 @@ def _part_of(id: str, document: str, scheme: str) -> str:
 
 def _section_of(block: str) -> str:
     """Return the section that the id of a block names, or ``""`` if the id does not have that form."""
+    if not block.startswith("S."):  # as nearly all, for which an error takes longer to make than a run to read
+        return ""
     try:
         return section_of_block(block)
     except InputError:
