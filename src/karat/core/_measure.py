@@ -123,9 +123,9 @@ class Definition:
     """The highest value; infinity if there is none, and None for the cut-off."""
     unjudged: Any = None
     """How unjudged documents can move a value: ``monotone`` if a better grade of a document that was returned never
-    moves it the other way, ``additive`` or ``share`` if it also is a sum over documents or a share of the relevant
-    ones, ``independent`` if judgments do not matter, ``counted`` if the measure counts unjudged documents itself, a
-    ``Bound``, or None if nobody knows."""
+    moves it the other way, ``additive``, ``share`` or ``best`` if it also is a sum over documents, a share of the
+    relevant ones or what the best of them gives, ``independent`` if judgments do not matter, ``counted`` if the measure
+    counts unjudged documents itself, a ``Bound``, or None if nobody knows."""
     traced: bool = False
     """Whether it looks at traces, one question after the other; then no list of documents tells its value."""
 

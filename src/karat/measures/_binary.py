@@ -148,7 +148,7 @@ def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return average_precision(a, k, rel=rel)
 
 
-@measure("RR", REL, JUDGED_ONLY, aliases=("mrr", "recip_rank", "reciprocal_rank"), unjudged="monotone")
+@measure("RR", REL, JUDGED_ONLY, aliases=("mrr", "recip_rank", "reciprocal_rank"), unjudged="best")
 def reciprocal_rank(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Reciprocal rank of the first relevant document; its mean over queries is MRR.
 
@@ -166,7 +166,7 @@ def reciprocal_rank(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return np.where(a.relevant(rel) > 0, first.total(1 / first.rank), np.nan)
 
 
-@measure("Success", REL, JUDGED_ONLY, aliases=("hit", "hit_rate", "hitrate"), cutoff="required", unjudged="monotone")
+@measure("Success", REL, JUDGED_ONLY, aliases=("hit", "hit_rate", "hitrate"), cutoff="required", unjudged="best")
 def success(a: Alignment, k: int, *, rel: int) -> Floats:
     """Success, or hit rate: 1 when the top k holds a relevant document, else 0.
 

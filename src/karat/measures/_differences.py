@@ -18,7 +18,7 @@ from karat.measures._hits import fill_in
 from karat.measures._measure import Bound, compute
 from karat.measures._overlap import DEFAULT_OVERLAP
 
-_EXACT = ("additive", "share")
+_EXACT = ("additive", "share", "best")
 Values = tuple[Floats, Floats]
 """The values of the first ranking and those of the second, per query."""
 Pair = tuple[dict[str, float], dict[str, float]]
@@ -106,11 +106,16 @@ def _list_grades(measure: Measure, first: Alignment, second: Alignment, pool: Po
     grows with the number D of all that are relevant, by at most as much as D does; N is never more than f(D). So it
     moves as N does with a document that only one of them has. One that both have changes only D: all of them are
     relevant, or none, by the sign of N.
+
+    If the best document gives the value, one alone is enough to make the second as good as it can be.
     """
     bound = measure.definition.unjudged
     if isinstance(bound, Bound) and bound.difference is not None:
         arguments = {name: value for name, value in measure.arguments().items() if name != "judged_only"}
         yield bound.difference(first, second, measure.cutoff, pool, top, **arguments)
+        return
+    if bound == "best":
+        yield _choose_one(measure, first, second, pool, top)
         return
     missed, shared = pool.first == 0, (pool.first > 0) & (pool.second > 0)
     if measure.definition.unjudged == "additive":
@@ -118,3 +123,30 @@ def _list_grades(measure: Measure, first: Alignment, second: Alignment, pool: Po
     else:
         yield np.where(missed, top, 0)
         yield np.where(missed | shared, top, 0)
+
+
+def _choose_one(measure: Measure, first: Alignment, second: Alignment, pool: Pool, top: int) -> Ints:
+    """Return the highest grade for that document of each query that alone makes the first worst, and 0 for others."""
+    ours, theirs = (
+        np.fmax(compute(measure, rivals)[pool.query], _score_alone(measure, ranks, top))
+        for rivals, ranks in ((first, pool.first), (second, pool.second))
+    )
+    order = np.lexsort((ours - theirs, pool.query))
+    chosen = order[np.diff(pool.query[order], prepend=-1) != 0]
+    grades = np.zeros(len(order), np.int64)
+    grades[chosen] = top
+    return grades
+
+
+def _score_alone(measure: Measure, ranks: Ints, grade: int) -> Floats:
+    """Return the value of rankings with one relevant document each, at these ranks; 0 is one that they do not have."""
+    number = len(ranks)
+    alone = Alignment(
+        queries=("",) * number,
+        starts=np.arange(number + 1),
+        grades=np.full(number, grade, np.int64),
+        ranks=ranks.copy(),
+        retrieved=ranks.copy(),
+        in_run=np.ones(number, np.bool_),
+    )
+    return compute(measure, alone)

@@ -78,7 +78,7 @@ def measure(
     queries: Literal["answerable", "unanswerable", "all"] = "answerable",
     low: float = 0.0,
     high: float | None = 1.0,
-    unjudged: Literal["monotone", "additive", "share", "independent", "counted"] | Bound | None = None,
+    unjudged: Literal["monotone", "additive", "share", "best", "independent", "counted"] | Bound | None = None,
 ) -> Callable[[K], K]:
     """Register the decorated function as a measure.
 
@@ -95,12 +95,13 @@ def measure(
       cut-off. A query that fails has the worse of the two, and a gate refuses limits that no value can break;
     - ``unjudged``: ``monotone`` if a better grade of a returned document never makes a value worse (or never better,
       where lower is better), and a relevant document that was not returned never makes it better. Then bounds over
-      unjudged documents are exact. Of two kinds of such measures the bounds of the difference of two runs are exact,
+      unjudged documents are exact. Of three kinds of such measures the bounds of the difference of two runs are exact,
       too: ``additive`` is a sum to which each returned document adds something by its grade and rank alone, and not
       more at a lower rank; ``share`` is the number of relevant documents that were returned, divided by something that
-      grows with the number of all relevant ones, at most by 1 for each, and is never less than it. ``independent`` if
-      judgments do not matter, ``counted`` if the measure counts unjudged documents itself. A :class:`Bound` computes
-      bounds. None if nobody knows them.
+      grows with the number of all relevant ones, at most by 1 for each, and is never less than it; ``best`` is the most
+      that any relevant document gives by its rank, where higher is better. ``independent`` if judgments do not matter,
+      ``counted`` if the measure counts unjudged documents itself. A :class:`Bound` computes bounds. None if nobody
+      knows them.
     """
 
     def register(kernel: K) -> K:

@@ -114,6 +114,7 @@ def _bounds(definition: Definition) -> str:
         "monotone": "exact",
         "additive": both,
         "share": both,
+        "best": both,
         "independent": "judgments do not matter",
         "counted": "none, since it counts them",
     }
