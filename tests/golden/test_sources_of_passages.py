@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from each import each
 from karat import golden
-from karat.core import InputError, UsageError
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, UsageError
+from karat.files import Reading
+from karat.golden._sources_of_passages import find_passages
 
 PAGES = {
     "hours": "# Hours\n\nWe open at seven.\nOn Sundays we open at nine.\n",
@@ -53,6 +57,28 @@ def test_a_passage_is_judged_where_it_stands(tmp_path: Path, pages: Path) -> Non
     assert relevant(path, pages) == {"a": ["hours"], "b": ["maps/town", "parking"]}
     notes = golden.read(path, documents=pages).notes
     assert notes == (f"{path}: 1 passage is in several documents, and judged in each",)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a ", "ab ", "b\n", "bab "]), min_size=8, max_size=40).map("".join), min_size=1),
+    st.integers(0, 3),
+    st.integers(0, 20),
+    st.integers(12, 60),
+)
+def test_passages_are_cut_anywhere(texts: list[str], number: int, start: int, length: int) -> None:
+    """Within words, too: of three words and more, all documents are named that contain them, blanks aside."""
+    squeezed = [" ".join(text.split()) for text in texts]
+    passage = texts[number % len(texts)][start : start + length]
+    assume(len(passage.split()) >= 3)
+    documents = [Document(id=str(place), text=text) for place, text in enumerate(texts)]
+    gold = GoldenSet(
+        queries=(Query(id="q", text="?"),),
+        documents=(Document(id="p", text=passage),),
+        judgments=(Judgment(query="q", target=Target(document="p"), grade=1),),
+    )
+    read = find_passages(gold, documents, Reading(), "samples")
+    expected = {str(place) for place, text in enumerate(squeezed) if " ".join(passage.split()) in text}
+    assert {judgment.target.document for judgment in read.judgments} == expected
 
 
 def test_a_passage_with_the_id_of_a_document_is_that_document(tmp_path: Path, pages: Path) -> None:
