@@ -19,8 +19,9 @@ from karat.files import read_toml
 
 FrontMatter = Literal["text", "title"]
 _TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate", "online", "telemetry")
-_GOLDEN = ("path", "format", "documents", "front_matter", "profile")
+_GOLDEN = ("path", "format", "documents", "front_matter", "relevant", "profile")
 _FRONT_MATTER = ("text", "title")
+_HIGHEST = 255  # grade of any scale
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
@@ -68,6 +69,8 @@ class Config:
     documents: Path | None = None
     front_matter: FrontMatter = "text"
     """What the front matter of Markdown documents is: part of their text, or where their title comes from."""
+    relevant: int | None = None
+    """The lowest grade that is relevant in a golden set that does not say so."""
     profile: str | None = None
     """The size and coverage that the linter asks of the golden set: small, agent or structured."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
@@ -131,7 +134,11 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
     golden = tables["golden"]
     _require_keys(golden, _GOLDEN, "golden", source)
     for key, value in golden.items():
-        _require_type(value, str, f"[golden] {key}", source)
+        _require_type(value, int if key == "relevant" else str, f"[golden] {key}", source)
+    relevant = golden.get("relevant")
+    if relevant is not None and not 1 <= relevant <= _HIGHEST:
+        hint = f"write the lowest grade that is relevant, from 1 to {_HIGHEST}"
+        raise InputError(f"[golden] relevant is {relevant}", source=source, hint=hint)
     documents = golden.get("documents")
     front_matter = golden.get("front_matter", "text")
     if front_matter not in _FRONT_MATTER:
@@ -143,6 +150,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
         front_matter=front_matter,
+        relevant=relevant,
         profile=golden.get("profile"),
         pipeline=tables["pipeline"],
         system=tables["system"],

@@ -34,7 +34,9 @@ class Reading:
     All that is read through it counts towards one limit: a thousand small files can unpack to more than the memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, relevant: int | None = None) -> None:
+        self.relevant = relevant
+        """The lowest grade that is relevant in a file that does not say so, if the project does."""
         self.errors: list[InputError] = []
         self._bytes = 0
         self._notes: dict[str, None] = {}

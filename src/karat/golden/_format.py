@@ -62,21 +62,28 @@ def read(
     *,
     documents: str | Path | None = None,
     front_matter: FrontMatter = "text",
+    relevant: int | None = None,
 ) -> GoldenSet:
     """Return the golden set of a file or folder. The format is recognised unless it is named.
 
     ``documents`` names a folder or a file of documents, for formats that hold none, or passages of them.
-    ``front_matter`` says what that of Markdown files is: ``text``, as it stands, or the source of their ``title``. The
+    ``front_matter`` says what that of Markdown files is: ``text``, as it stands, or the source of their ``title``.
+    ``relevant`` is the lowest relevant grade of a file that does not say so; one that says otherwise is refused. The
     set's ``notes`` tell about unknown keys and rows that were left out. Mistakes are raised as one error that lists all
     of them.
     """
     source = Path(path)
     if not source.exists():
         raise InputError("no such file or folder", source=str(path), hint=_where_published(source, format))
-    reading = Reading()
+    reading = Reading(relevant)
     chosen = FORMATS.get(format) if format else _recognise(source)
     golden = chosen.read(source, reading)
     reading.finish()
+    if relevant is not None and golden.relevant != relevant:
+        problem = (
+            f"says that grades are relevant from {golden.relevant} on, and [golden] of karat.toml from {relevant} on"
+        )
+        raise InputError(problem, source=str(path), hint="leave relevant out of karat.toml, or correct one of them")
     if documents is not None:
         if golden.documents and not chosen.passages:
             raise UsageError(f"{path} holds documents of its own; leave out {documents}")

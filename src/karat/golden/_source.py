@@ -26,6 +26,7 @@ def open_set(
             format or config.golden_format,
             documents=documents or config.documents,
             front_matter=config.front_matter,
+            relevant=config.relevant,
         )
     except Unrecognised as error:
         project = find_configured(config.folder)

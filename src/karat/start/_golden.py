@@ -83,15 +83,17 @@ def make_starter(path: Path, name: str, front_matter: FrontMatter = "text") -> S
     return Starter(golden=golden, notes=(*notes, *said), with_front_matter=front)
 
 
-def read_own(path: Path, documents: Path | None, front_matter: FrontMatter = "text") -> Starter:
+def read_own(
+    path: Path, documents: Path | None, front_matter: FrontMatter = "text", relevant: int | None = None
+) -> Starter:
     """Return a golden set that exists already, with its documents if they are elsewhere, and a note on its size.
 
     What cannot be read raises InputError, since it would stop every check. A set with spans counts the bytes of the
     documents as they stand, with their front matter.
     """
-    golden = sets.read(path, documents=documents, front_matter=front_matter)
+    golden = sets.read(path, documents=documents, front_matter=front_matter, relevant=relevant)
     if any(target.span is not None for target in golden.judged_targets):
-        golden = sets.read(path, documents=documents)
+        golden = sets.read(path, documents=documents, relevant=relevant)
     front, said = _find_front_matter(golden.documents)
     size = f"{count_things(len(golden.queries), 'query', 'queries')}, {count_things(golden.judgment_count, 'judgment')}"
     return Starter(golden=golden, notes=(size, *golden.notes, *said), with_front_matter=front)

@@ -91,6 +91,11 @@ class _Existing:
         return self.config.golden if self.config else None
 
     @property
+    def relevant(self) -> int | None:
+        """The lowest relevant grade that the configuration names."""
+        return self.config.relevant if self.config else None
+
+    @property
     def system(self) -> str:
         """The retriever of the configuration; empty for the pipeline, or for a service behind HTTP."""
         return self.config.eval.system if self.config else ""
@@ -230,7 +235,7 @@ def _make_starter(start: Start, existing: _Existing, place: Path, *, refers: boo
     # A set that is there already has spans into the text as it was read before; a new one leaves front matter out.
     reads = existing.config.front_matter if existing.config is not None else "title"
     if start.golden is not None:
-        starter = read_own(start.golden, start.documents if refers else None, reads)
+        starter = read_own(start.golden, start.documents if refers else None, reads, existing.relevant)
         why = _why_copied(start) if refers else ""
         return replace(starter, notes=(*starter.notes, *([f"{start.documents} {why}"] if why else [])))
     if start.documents is None:

@@ -48,7 +48,8 @@ def test_rows_are_read(tmp_path: Path) -> None:
 
 def test_rigs_own_rule_for_relevance_is_in_a_note(tmp_path: Path) -> None:
     """On karat's four grades relevant begins at 2, and to rig at 1."""
-    (note,) = golden.read(written(tmp_path, EXAMPLE.replace('"doc-7": 2', '"doc-7": 3'))).notes
+    graded = EXAMPLE.replace('"doc-7": 2', '"doc-7": 3').replace('"doc-3": 1', '"doc-3": 2')
+    (note,) = golden.read(written(tmp_path, graded)).notes
     assert note.endswith("relevant from grade 2 on; to rig itself every grade above 0 is")
 
 

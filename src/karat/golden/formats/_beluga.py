@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from karat.core import GoldenSet, Query
@@ -23,6 +23,7 @@ from karat.golden.formats._json import Named, read_object, required_rows, write_
 from karat.golden.formats._listing import (
     Draft,
     best_grade,
+    best_grades,
     choose_list,
     declare_answerable,
     declare_scale,
@@ -36,17 +37,24 @@ from karat.golden.formats._listing import (
     target_document,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST, scale_up_to
+from karat.golden.formats._scale import HIGHEST, Scale, find_scale, scale_up_to
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
     head = read_object(path, reading)
     drafts = list(_read_drafts(required_rows(head, "queries"), reading))
-    assumed = scale_up_to(best_grade(drafts), "")
-    meaning = read_scale(head, fit_scale(drafts, assumed) or assumed)
+    meaning = _find_scale(head, drafts, reading, str(path))
     head.close()
     queries, judgments = settle(drafts, meaning, reading, target_document)
     return GoldenSet(name=name_from_path(path), **meaning, queries=queries, judgments=judgments)
+
+
+def _find_scale(head: Row, drafts: Sequence[Draft], reading: Reading, source: str) -> Scale:
+    """Return the scale that the head declares, on which lists and grades agree, or that is guessed from the grades."""
+    if not head.has("grades", "relevant") and all(draft.listed is None for draft in drafts):
+        return read_scale(head, find_scale(best_grades(drafts), reading, source))
+    usual = scale_up_to(best_grade(drafts), "")
+    return read_scale(head, fit_scale(drafts, usual) or usual)
 
 
 def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:

@@ -70,7 +70,12 @@ def read_grades(row: Row, name: str, top: int) -> dict[str, int]:
 
 def best_grade(drafts: Iterable[Draft]) -> int:
     """Return the best grade of a file, or 0 if it has no grades."""
-    return max((grade for draft in drafts for grade in draft.grades.values()), default=0)
+    return max(best_grades(drafts), default=0)
+
+
+def best_grades(drafts: Iterable[Draft]) -> list[int]:
+    """Return the best grade of each query of a file, or 0 if it has none."""
+    return [max(draft.grades.values(), default=0) for draft in drafts]
 
 
 def fit_scale(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Judgment, Target, shorten
 from karat.files import Reading
-from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
+from karat.golden.formats._scale import HIGHEST
 
 _GRADE = re.compile(r"([+-]?)0*([0-9]+)(\.0+)?")
 _DIGITS = 9
@@ -29,9 +29,16 @@ class Qrels:
     """Every query that is named, in order, including those whose judgments were left out. One string object each."""
     columns: set[str] = field(default_factory=set)
     """The values of the second of four columns."""
-    scale: Scale
     source: str = ""
     """The path of the file."""
+
+    def best_grades(self) -> list[int]:
+        """Return the best grade of each query that has judgments."""
+        best: dict[str, int] = {}
+        for judgment in self.judgments:
+            if judgment.grade >= best.get(judgment.query, 0):
+                best[judgment.query] = judgment.grade
+        return list(best.values())
 
 
 def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header: bool) -> Qrels:
@@ -39,9 +46,9 @@ def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header:
 
     A grade of 0 is kept: it says that someone looked, which makes the judgments of a set complete.
     """
-    qrels, source = Qrels(scale=scale_up_to(1, ""), source=str(path)), str(path)
+    qrels, source = Qrels(source=str(path)), str(path)
     targets: dict[str, Target] = {}
-    negative = top = width = 0
+    negative = width = 0
     for number, cells in _split_lines(reading.lines(path)):
         grade = _parse_grade(cells[-1])
         if not width and len(cells) in widths:
@@ -59,12 +66,10 @@ def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header:
         if grade < 0:
             negative += 1
             continue
-        top = max(top, grade)
         target = targets.get(document)
         if target is None:
             target = targets[document] = Target(document=document)
         qrels.judgments.append(Judgment(query=query, target=target, grade=grade))
-    qrels.scale = scale_up_to(top, source)
     if negative:
         reading.note(f"{source}: {negative:,} judgments with a grade below 0 left out, since grades begin at 0 here")
     return qrels

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from karat.golden.formats._head import read_head
 from karat.golden.formats._json import Named, read_rows, write_rows
 from karat.golden.formats._listing import (
     Draft,
-    best_grade,
+    best_grades,
     declare_answerable,
     declare_scale,
     graded_queries,
@@ -38,7 +38,7 @@ from karat.golden.formats._listing import (
     target_document,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
+from karat.golden.formats._scale import HIGHEST, Scale, find_scale, guess_scale, guess_scale_of, scale_up_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +51,21 @@ class _Draft(Draft):
 def _read(path: Path, reading: Reading) -> GoldenSet:
     drafts = list(_read_drafts(path, reading))
     declared = [draft.scale for draft in drafts if draft.scale is not None]
-    meaning = declared[0] if declared else scale_up_to(best_grade(drafts), "")
+    meaning = declared[0] if declared else _find_scale(drafts, reading, str(path))
     if any(scale != meaning for scale in declared):
         raise InputError("rows declare different scales", source=str(path), hint="keep one 'scale'")
-    if meaning["relevant"] > 1 and not declared:
-        reading.note(f"{path}: relevant from grade {meaning['relevant']} on; to rig itself every grade above 0 is")
     queries, judgments = settle(drafts, meaning, reading, target_document)
     return GoldenSet(name=name_from_path(path), **meaning, queries=queries, judgments=judgments)
+
+
+def _find_scale(drafts: Sequence[Draft], reading: Reading, source: str) -> Scale:
+    """Return the scale that the project declares, or a guess, with a note where rig itself has another rule."""
+    if reading.relevant is not None:
+        return find_scale(best_grades(drafts), reading, source)
+    guess = guess_scale(best_grades(drafts), source)
+    if (start := guess["relevant"]) > 1:
+        reading.note(f"{source}: relevant from grade {start} on; to rig itself every grade above 0 is")
+    return guess
 
 
 def _read_drafts(path: Path, reading: Reading) -> Iterator[_Draft]:
@@ -92,8 +100,7 @@ def _write(golden: GoldenSet, path: Path) -> None:
 
 def _rows(golden: GoldenSet) -> Iterator[Named]:
     judged = list(graded_queries(golden, HIGHEST))
-    top = max((grade for _, grades in judged for grade in grades.values()), default=0)
-    scale = declare_scale(golden, scale_up_to(top, ""))
+    scale = declare_scale(golden, guess_scale_of(golden))
     for i, (query, grades) in enumerate(judged):
         record: dict[str, Any] = {"query_id": query.id, "query": query.text, "relevant_docs": grades}
         record |= {"reference_answer": query.answer} if query.answer else {}

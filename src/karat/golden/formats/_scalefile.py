@@ -17,23 +17,18 @@ from karat.core import GoldenSet
 from karat.files import Reading, Row, parse_toml
 from karat.golden.formats._listing import declare_scale, read_scale
 from karat.golden.formats._qrels import Qrels
-from karat.golden.formats._scale import Scale, scale_up_to
+from karat.golden.formats._scale import Scale, find_scale, guess_scale, guess_scale_of
 
 SCALE_FILE = "scale.toml"
 
 
 def read_scale_file(folder: Path, qrels: Qrels, reading: Reading) -> Scale:
     """Return the scale that a folder declares, or else the one that its judgments suggest, with a note."""
-    file, inferred = folder / SCALE_FILE, qrels.scale
-    top = len(inferred["grades"]) - 1
+    file, best = folder / SCALE_FILE, qrels.best_grades()
     if not file.is_file():
-        if top > 1:
-            start = inferred["relevant"]
-            reading.note(
-                f"{qrels.source}: grades go up to {top} without saying what they mean: relevant from {start} on; "
-                f"if that is not so, write relevant = 1 into {SCALE_FILE} beside it"
-            )
-        return inferred
+        return find_scale(best, reading, qrels.source, f"{SCALE_FILE} beside it or [golden] of karat.toml")
+    inferred = guess_scale(best, qrels.source)
+    top = len(inferred["grades"]) - 1
     values = parse_toml(reading.text(file), str(file))
     scale = inferred
     with Row(reading, values, str(file)) as row:
@@ -45,8 +40,7 @@ def read_scale_file(folder: Path, qrels: Qrels, reading: Reading) -> Scale:
 
 def write_scale_file(golden: GoldenSet, folder: Path) -> None:
     """Write the scale of a set, unless it is the one that is inferred from the grades."""
-    top = max((grade for grades in golden.qrels().values() for grade in grades.values()), default=0)
-    declared = declare_scale(golden, scale_up_to(max(0, top), golden.name))
+    declared = declare_scale(golden, guess_scale_of(golden))
     if declared:
         grades = ", ".join(json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for text in golden.grades)
         text = f"relevant = {golden.relevant}\ngrades = [{grades}]\n"

@@ -28,7 +28,7 @@ from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import Head, read_head
 from karat.golden.formats._listing import read_grades
 from karat.golden.formats._records import digest, name_from_path, read_cell, read_ids, read_records
-from karat.golden.formats._scale import HIGHEST, scale_up_to
+from karat.golden.formats._scale import HIGHEST, find_scale
 
 _WRAPPER = "questions"
 _WORDS = 24  # characters of a question in its id
@@ -62,7 +62,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
             pairs += _read_pairs(row, query.id)
     if not queries and not reading.errors:
         raise InputError("holds no questions", source=str(path))
-    scale = scale_up_to(max((pair.grade for pair in pairs if pair.grade is not None), default=0), "")
+    scale = find_scale(_best_grades(pairs), reading, str(path))
     return GoldenSet(
         name=name_from_path(path),
         **scale,
@@ -138,6 +138,15 @@ def _read_pairs(row: Row, query: str) -> Iterator[_Pair]:
 
 def _has_grades(path: Path, pairs: Sequence[_Pair]) -> bool:
     return any(pair.grade is not None for pair in pairs) or bool(_names(read_head(path)).intersection(_GRADE))
+
+
+def _best_grades(pairs: Sequence[_Pair]) -> list[int]:
+    """Return the best grade of each question that has one."""
+    best: dict[str, int] = {}
+    for pair in pairs:
+        if pair.grade is not None:
+            best[pair.query] = max(pair.grade, best.get(pair.query, 0))
+    return list(best.values())
 
 
 def _judge(pairs: Sequence[_Pair], ungraded: int | None, path: Path, reading: Reading) -> Iterator[Judgment]:
