@@ -217,6 +217,52 @@ def test_passages_are_shown_where_they_stand(tmp_path):
     assert show_task(bare, "runs", "ana", ("q1", "d2")).text == "It closes late."
 
 
+def write_trace(path: Path, hits: list[dict[str, object]]) -> str:
+    scored = [{"score": 9.0 - place, **hit} for place, hit in enumerate(hits)]
+    path.write_text(json.dumps({"qid": "q1", "query": "x?", "topk": scored}) + "\n")
+    return str(path)
+
+
+LATE = "It closes late."
+
+
+@pytest.mark.parametrize("kind", ["pool", "decide"])
+@each(
+    ("hits", "marked", "note"),
+    [
+        ([{"id": "d3"}, {"id": "d4"}], 0, "b.jsonl has whole documents, and others have passages"),
+        ([{"id": "d3", "content": LATE}, {"id": "d4", "span": [10, 24]}], 4, ""),
+        ([{"id": "d3", "span": [0, 40]}, {"id": "d4", "span": [0, 40]}], 0, "b.jsonl has much longer passages than "),
+        ([{"id": "d2"}, {"id": "d1"}], 0, "b.jsonl has whole documents, and others have passages"),
+    ],
+)
+def test_a_mark_does_not_tell_which_run_found_a_pair(tmp_path, kind, hits, marked, note):
+    """Passages of one run beside whole or much longer documents of another one would be a mark of their system."""
+    project = make_project(tmp_path / "p")
+    ours = [{"id": "d1", "content": LATE}, {"id": "d2", "content": LATE}]
+    sources = (write_trace(project / "a.jsonl", ours), write_trace(project / "b.jsonl", hits))
+    desk = open_desk(project)
+    queue, notes = make_queue(desk, QueuePlan(name="two", kind=kind, sources=sources))
+    pairs = [(row.query, document) for row in queue.rows for document in row.documents]
+    tasks = [show_task(desk, "two", "ana", pair) for pair in pairs]
+    assert sum(task.passage is not None for task in tasks) == marked
+    assert [note in own for own in notes] == ([True] if note else [])
+
+
+def test_files_of_rows_do_not_tell_where_a_pair_is_from_either(tmp_path):
+    project = make_project(tmp_path / "p")
+    for name, document, more in (("x", "d1", {"passage": LATE}), ("y", "d2", {})):
+        row = {"query": "q1", "document": document, "grade": None} | more
+        (project / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    desk = open_desk(project)
+    sources = tuple(str(project / f"{name}.jsonl") for name in "xy")
+    _, notes = make_queue(desk, QueuePlan(name="rows", kind="rows", sources=sources))
+    assert ["passages are left out" in own for own in notes] == [True]
+    assert show_task(desk, "rows", "ana", ("q1", "d1")).passage is None
+    make_queue(desk, QueuePlan(name="one", kind="rows", sources=sources[:1]))
+    assert show_task(desk, "one", "ana", ("q1", "d1")).passage is not None
+
+
 def test_disputes_are_for_the_adjudicator_widest_first_without_names(tmp_path):
     desk = add_queue(make_desk(tmp_path / "p"), "disputes", kind="disputes", sources=(), adjudicator="cy")
     for document, grades in (("d1", (3, 2)), ("d2", (3, 0)), ("d3", (1, 1))):

@@ -77,10 +77,11 @@ def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json
     gold = golden.open_set(source) if source else GoldenSet()
     ranked = golden.read_runs(files)
     chosen = _decide(gold, ranked, options) if options["decide"] else _pool(gold, ranked, options)
-    rows = list(golden.pool_rows(gold, chosen.pairs, ranked.passages))
+    blind = golden.blind_passages(gold, ranked, chosen.pairs)
+    rows = list(golden.pool_rows(gold, chosen.pairs, blind.passages))
     strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
     notes = [] if set_ or source is None else [f"the golden set is that of {source}"]
-    for note in (*notes, *ranked.notes, *_notes(rows, sorted(strangers)), *chosen.notes):
+    for note in (*notes, *ranked.notes, *blind.notes, *_notes(rows, sorted(strangers)), *chosen.notes):
         say(note)
     if output in (None, *STDOUT):
         emit(golden.pool_text(rows), nl=False)

@@ -13,6 +13,7 @@ from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
 
 if TYPE_CHECKING:
+    from karat.golden._blinding import BlindPassages, blind_passages, find_giveaway, measure_passage
     from karat.golden._deciding import PoolDecision, WeighedPool, decide_pool, weigh_pool
     from karat.golden._descriptions import (
         describe_conversion,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from karat.golden._documents import read_documents
     from karat.golden._merge import agreement, change_in_place, merge, merge_in_place
     from karat.golden._paraphrases import PARAPHRASES
-    from karat.golden._passages import RankedRuns, read_runs
+    from karat.golden._passages import Passage, RankedRuns, read_runs
     from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
     from karat.golden._release import propose_tag
     from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
@@ -37,8 +38,10 @@ __all__ = [
     "LONGEST_QUERY",
     "PARAPHRASES",
     "SHORTEST_QUERY",
+    "BlindPassages",
     "Format",
     "Mistakes",
+    "Passage",
     "PoolDecision",
     "Pooled",
     "Question",
@@ -48,6 +51,7 @@ __all__ = [
     "Row",
     "WeighedPool",
     "agreement",
+    "blind_passages",
     "ceiling",
     "change_in_place",
     "check",
@@ -61,8 +65,10 @@ __all__ = [
     "diff",
     "digest_judged_documents",
     "digest_texts",
+    "find_giveaway",
     "fingerprint",
     "identify",
+    "measure_passage",
     "merge",
     "merge_in_place",
     "needles",
@@ -99,7 +105,8 @@ _HOME = {
     "diff": "_diff",
     "read_documents": "_documents",
     **dict.fromkeys(("agreement", "change_in_place", "merge", "merge_in_place"), "_merge"),
-    **dict.fromkeys(("RankedRuns", "read_runs"), "_passages"),
+    **dict.fromkeys(("BlindPassages", "blind_passages", "find_giveaway", "measure_passage"), "_blinding"),
+    **dict.fromkeys(("Passage", "RankedRuns", "read_runs"), "_passages"),
     "PARAPHRASES": "_paraphrases",
     **dict.fromkeys(("Pooled", "pool", "pool_rows", "pool_text", "write_pool"), "_pool"),
     "propose_tag": "_release",

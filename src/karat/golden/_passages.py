@@ -33,7 +33,9 @@ class RankedRuns:
     files: tuple[str, ...] = ()
     """The file of each table."""
     passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
-    """What is known of a hit, by query and id of the hit."""
+    """What is known of a hit, by query and id of the hit: by the first run that says it."""
+    passages_by_run: tuple[Mapping[tuple[str, str], Passage], ...] = ()
+    """What each run says of its own hits."""
     notes: tuple[str, ...] = ()
     """Which files of a folder were left out, and why."""
 
@@ -50,6 +52,7 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
     tables: list[Mapping[str, Mapping[str, float]]] = []
     files: list[str] = []
     texts: dict[tuple[str, str], Passage] = {}
+    by_run: list[Mapping[tuple[str, str], Passage]] = []
     notes: list[str] = []
     for path in paths:
         before = len(tables)
@@ -66,11 +69,15 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
                 notes.append(f"{first}; left out")
                 continue
             files.append(str(file))
+            own: dict[tuple[str, str], Passage] = {}
             for key, passage in _read_passages(file) if passages else ():
-                texts.setdefault(key, passage)
+                texts.setdefault(key, own.setdefault(key, passage))
+            by_run.append(own)
         if len(tables) == before:
             raise InputError("holds no run that can be read", source=str(path), hint="; ".join(notes[:1]))
-    return RankedRuns(tables=tuple(tables), files=tuple(files), passages=texts, notes=tuple(notes))
+    return RankedRuns(
+        tables=tuple(tables), files=tuple(files), passages=texts, passages_by_run=tuple(by_run), notes=tuple(notes)
+    )
 
 
 def _read_baseline(path: str | Path) -> dict[str, dict[str, float]]:

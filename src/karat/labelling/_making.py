@@ -12,7 +12,18 @@ import numpy as np
 
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, UsageError, count_things, shorten
 from karat.files import Reading, Row
-from karat.golden import Pooled, RankedRuns, open_set, pool, read_runs, weigh_pool
+from karat.golden import (
+    Passage,
+    Pooled,
+    WeighedPool,
+    blind_passages,
+    find_giveaway,
+    measure_passage,
+    open_set,
+    pool,
+    read_runs,
+    weigh_pool,
+)
 from karat.golden.formats import encode_query
 from karat.labelling._desk import Desk
 from karat.labelling._journal import check_name
@@ -156,9 +167,10 @@ def _pool_runs(golden: GoldenSet, plan: QueuePlan) -> Made:
     ranked = read_runs(plan.sources)
     drafts = _Drafts()
     pairs = [pair for pair in pool(golden, ranked.tables, depth=plan.depth) if pair.grade is None]
+    blind = blind_passages(golden, ranked, pairs)
     for pair in pairs:
-        _add_pair(drafts[pair.query], golden, pair, ranked)
-    return drafts.finish(), ranked.notes, {"depth": plan.depth, "sources": ranked.files}
+        _add_pair(drafts[pair.query], golden, pair, blind.passages)
+    return drafts.finish(), (*ranked.notes, *blind.notes), {"depth": plan.depth, "sources": ranked.files}
 
 
 def _decide_runs(golden: GoldenSet, plan: QueuePlan) -> Made:
@@ -167,6 +179,7 @@ def _decide_runs(golden: GoldenSet, plan: QueuePlan) -> Made:
         raise UsageError(f"a queue decides between two runs, and there are {len(ranked.tables):,}")
     weighed = weigh_pool(golden, (ranked.tables[0], ranked.tables[1]), plan.measure)
     drafts = _Drafts()
+    blind = blind_passages(golden, ranked, _list_askable(golden, weighed))
     for pair, weight, gain in zip(weighed.pairs, weighed.weights.tolist(), weighed.gains.tolist(), strict=True):
         draft = drafts[pair.query]
         if gain == gain:
@@ -174,17 +187,30 @@ def _decide_runs(golden: GoldenSet, plan: QueuePlan) -> Made:
         elif golden.documents and pair.document not in golden.document_by_id:
             draft.lacking.append(weight)
         else:
-            _add_pair(draft, golden, pair, ranked, weight)
+            _add_pair(draft, golden, pair, blind.passages, weight)
     lacking = sum(len(draft.lacking) for draft in drafts.values())
     many = count_things(lacking, "pair that tells", "pairs that tell")
     note = f"{many} the runs apart cannot be judged: the set lacks the documents"
-    notes = (*ranked.notes, *([note] if lacking else []))
+    notes = (*ranked.notes, *blind.notes, *([note] if lacking else []))
     return drafts.finish(), notes, {"measure": str(weighed.measure), "gains": weighed.gain_of_grade}
 
 
-def _add_pair(draft: _Draft, golden: GoldenSet, pair: Pooled, ranked: RankedRuns, weight: float = 0.0) -> None:
+def _list_askable(golden: GoldenSet, weighed: WeighedPool) -> Iterator[Pooled]:
+    """Yield the pairs that people can be asked about: nobody judged them, and the set has their documents."""
+    for pair, gain in zip(weighed.pairs, weighed.gains.tolist(), strict=True):
+        if gain != gain and not (golden.documents and pair.document not in golden.document_by_id):
+            yield pair
+
+
+def _add_pair(
+    draft: _Draft,
+    golden: GoldenSet,
+    pair: Pooled,
+    passages: Mapping[tuple[str, str], Passage],
+    weight: float = 0.0,
+) -> None:
     document = golden.document_by_id.get(pair.document)
-    hits = [ranked.passages[pair.query, hit] for hit in pair.hits if (pair.query, hit) in ranked.passages]
+    hits = [passages[pair.query, hit] for hit in pair.hits if (pair.query, hit) in passages]
     place = next((span for hit in hits if (span := _find(golden, document, hit.span, hit.text))), None)
     text = next((hit.text for hit in hits if hit.text), "") if document is None or not document.text else ""
     draft.documents[pair.document] = None
@@ -212,16 +238,32 @@ def _find(golden: GoldenSet, document: Document | None, span: Span | None, text:
 
 def _read_rows(golden: GoldenSet, plan: QueuePlan) -> Made:
     drafts = _Drafts()
-    done = 0
-    for source in plan.sources:
+    rows = {source: list(_list_rows(Path(source))) for source in plan.sources}
+    ungraded = {source: [row for row in own if row["grade"] is None] for source, own in rows.items()}
+    giveaway = _blind_rows(golden, ungraded)
+    for source, own in ungraded.items():
         fresh = _read_candidate(Path(source))
-        for row in _list_rows(Path(source)):
-            if row["grade"] is not None:
-                done += 1
-            else:
-                _add_row(drafts[row["query"]], golden, row, fresh)
-    notes = (f"{count_things(done, 'row has', 'rows have')} a grade already, left out",) if done else ()
-    return drafts.finish(), notes, {}
+        for row in own:
+            _add_row(drafts[row["query"]], golden, row, fresh)
+    done = sum(map(len, rows.values())) - sum(map(len, ungraded.values()))
+    notes = [f"{count_things(done, 'row has', 'rows have')} a grade already, left out"] if done else []
+    return drafts.finish(), (*giveaway, *notes), {}
+
+
+def _blind_rows(golden: GoldenSet, sources: Mapping[str, Sequence[dict[str, Any]]]) -> tuple[str, ...]:
+    """Take the passages out of rows if they would tell which file a pair is from; return why, if that is so."""
+    sizes = {
+        source: [
+            measure_passage(golden.document_by_id.get(row["document"]), Passage(text=row["passage"])) for row in rows
+        ]
+        for source, rows in sources.items()
+    }
+    giveaway = find_giveaway(sizes)
+    for row in (row for rows in sources.values() if giveaway for row in rows):
+        document = golden.document_by_id.get(row["document"])
+        if document is not None and document.text:
+            row["passage"] = ""
+    return (giveaway,) if giveaway else ()
 
 
 def _read_candidate(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -286,19 +328,20 @@ def _rank_uncertain(golden: GoldenSet, plan: QueuePlan) -> Made:
     """
     by_people = {(own.query, own.target.document) for own in golden.judgments if own.source in _PEOPLE}
     graded: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in (row for source in plan.sources for row in _list_rows(Path(source))):
-        if row["grade"] is not None and row["source"] not in _PEOPLE:
-            graded.setdefault((row["query"], row["document"]), []).append(row)
+    sources = {
+        source: [row for row in _list_rows(Path(source)) if row["grade"] is not None and row["source"] not in _PEOPLE]
+        for source in plan.sources
+    }
+    giveaway = _blind_rows(golden, sources)
+    for row in (row for rows in sources.values() for row in rows):
+        graded.setdefault((row["query"], row["document"]), []).append(row)
     drafts = _Drafts()
     for (query, document), rows in graded.items():
         if (query, document) not in by_people:
             _add_row(drafts[query], golden, rows[0], {}, _weigh_doubt(rows, golden))
     skipped = sum(pair in by_people for pair in graded)
-    return (
-        drafts.finish(),
-        (f"{count_things(skipped, 'pair has', 'pairs have')} grades of people, left out",) if skipped else (),
-        {},
-    )
+    notes = [f"{count_things(skipped, 'pair has', 'pairs have')} grades of people, left out"] if skipped else []
+    return drafts.finish(), (*giveaway, *notes), {}
 
 
 def _weigh_doubt(rows: Sequence[Mapping[str, Any]], golden: GoldenSet) -> float:
