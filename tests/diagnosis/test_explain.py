@@ -242,6 +242,62 @@ def test_what_the_baseline_had_found_is_not_blamed_on_the_words(project: Path) -
     assert "the baseline was not used: " in explain(project).note
 
 
+@pytest.fixture
+def fallen(project: Path) -> Path:
+    """A project of five documents, of which five are returned; of the newest run, the bar and the wifi changed."""
+    config = project / "karat.toml"
+    text = config.read_text(encoding="utf-8").replace("k = 2", "k = 5").replace('["R@2"]', '["R@2", "RR@5", "R@5"]')
+    config.write_text(text, encoding="utf-8")
+    for name, lists in {
+        "good": ("pool sauna bar dogs wifi", "wifi bar pool dogs sauna"),
+        "bad": ("pool sauna bar wifi dogs", "bar pool dogs wifi sauna"),
+    }.items():
+        lines = [
+            f"q{place} Q0 {document} 0 {9 - rank} x"
+            for place, documents in enumerate(lists, 1)
+            for rank, document in enumerate(documents.split())
+        ]
+        (project / f"{name}.trec").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return project
+
+
+def test_a_query_is_worse_if_a_measure_fell_although_nothing_can_fall_out(fallen: Path) -> None:
+    """The wifi falls from rank 1 to 4: R@2 1 to 0, RR@5 1 to 1/4. With five documents, all are among the first five."""
+    document = explain(fallen / "bad.trec", golden=fallen, against=fallen / "good.trec")
+    assert (document.worse, [query.query for query in document.explained]) == (1, ["q2"])
+    (query,) = document.explained
+    assert [(fall.measure, fall.was, fall.now) for fall in query.falls] == [("R@2", 1.0, 0.0), ("RR@5", 1.0, 0.25)]
+    assert [(standing.document, standing.was, standing.rank) for standing in query.expected] == [("wifi", 1, 4)]
+    assert document.summary.startswith("found, but lower than before: 1 of the 1 queries that became worse; look at")
+    shown = explain_text(document, single=False)
+    assert "q2            R@2 1.000 to 0.000; RR@5 1.000 to 0.250  wifi 1 to 4" in shown
+    same = explain(fallen / "good.trec", golden=fallen, against=fallen / "good.trec")
+    assert (same.worse, same.explained) == (0, ())
+    assert same.summary.startswith("no query became worse by a measure of the project")
+
+
+def test_what_is_worse_than_the_baseline_comes_first_and_what_failed_before_is_old(fallen: Path) -> None:
+    """Of q1 the sauna had not been found, and is not now; q2 fell, and is named first, also if asked for alone."""
+    good, bad = (fallen / f"{name}.trec" for name in ("good", "bad"))
+    for path in (good, bad):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(
+            "".join(line for line in text.splitlines(keepends=True) if "q1 Q0 sauna" not in line), encoding="utf-8"
+        )
+    update = ["baseline", "update", str(good), "--golden", str(fallen), "--force", "a test"]
+    assert CliRunner().invoke(cli, update).exit_code == 0
+    document = explain(bad, golden=fallen, ask=False)
+    assert [(query.query, query.change) for query in document.explained] == [("q2", "worse"), ("q1", "old")]
+    assert [(group.change, group.queries) for group in document.groups] == [("worse", ("q2",)), ("old", ("q1",))]
+    assert "1 of the 1 queries that became worse than the baseline" in document.summary
+    assert "no query is worse than in the baseline" in explain_text(
+        explain(good, golden=fallen, ask=False), single=False
+    )
+    one = explain(bad, golden=fallen, ask=False, query="q2")
+    assert one.summary.startswith("found, but lower than before: 'wifi' fell from rank 1 to 4; look at what changed")
+    assert "became worse: R@2 1.000 to 0.000; RR@5 1.000 to 0.250" in explain_text(one, single=True)
+
+
 def test_the_largest_group_is_named_first_also_if_its_cause_is_not_known() -> None:
     """The network is lost in other words (loss 1); two queries of which nothing is known lose 1 each."""
     extra = tuple(Query(id=id_, text="When does the pool open?") for id_ in ("q3", "q4"))

@@ -2,12 +2,13 @@
 
 from karat.causes._case import Case
 from karat.causes._cause import CAUSES, Cause, Evidence, cause
-from karat.causes._diagnosis import LIKELY, ORDER, UNANSWERABLE, UNKNOWN, Diagnosis, diagnose
+from karat.causes._diagnosis import LIKELY, LOWER, ORDER, UNANSWERABLE, UNKNOWN, Diagnosis, diagnose, find_fall
 from karat.causes._lab import Lab
 
 __all__ = [
     "CAUSES",
     "LIKELY",
+    "LOWER",
     "ORDER",
     "UNANSWERABLE",
     "UNKNOWN",
@@ -18,4 +19,5 @@ __all__ = [
     "Lab",
     "cause",
     "diagnose",
+    "find_fall",
 ]

@@ -58,6 +58,16 @@ class Case:
         return {document: grade for document, grade in self.expected.items() if document not in known}
 
     @property
+    def fallen(self) -> dict[str, int]:
+        """The grades of the relevant documents that are found, and that the earlier run had found at a higher rank."""
+        grades = {}
+        for document, was in self.before.items():
+            rank = self.rank_of(document)
+            if document in self.found and rank is not None and rank > was:
+                grades[document] = self.expected[document]
+        return grades
+
+    @property
     def loss(self) -> float:
         """The share of the expected grades that is lost; 1 if there are hits, and no refusal, where none is right.
 

@@ -10,7 +10,7 @@ from karat.causes._case import Case, make_cases
 from karat.causes._cause import CAUSES
 from karat.causes._lab import Lab
 from karat.causes._standing import stand
-from karat.core import GoldenSet, Run, Unit, is_missing
+from karat.core import GoldenSet, Run, Unit, is_missing, shorten
 from karat.schema import CauseFinding, CauseGroup, ExplainedQuery, WhatIf
 from karat.systems import System
 
@@ -35,11 +35,19 @@ believed."""
 UNKNOWN = "unknown"
 ERROR = "error"
 UNANSWERABLE = "unanswerable"
-_TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed", UNANSWERABLE: "hits where none is right"}
+LOWER = "lower"
+"""Of a query that is worse than in an earlier run although it lost nothing that had been found."""
+_TITLES = {
+    UNKNOWN: "no known cause",
+    ERROR: "the system failed",
+    UNANSWERABLE: "hits where none is right",
+    LOWER: "found, but lower than before",
+}
 _FIXES = {
     UNKNOWN: "look at single queries: karat explain RUN --query ID",
     ERROR: "fix this first: a query that failed counts as 0 in every mean",
     UNANSWERABLE: "let the system return nothing below a score, or refuse; [eval] min_score draws such a line",
+    LOWER: "look at what changed since",
 }
 _WEAK = 0.05
 """A cause that explains less than a twentieth of the loss is none."""
@@ -110,7 +118,7 @@ class Diagnosis:
 
     def explain(self, case: Case, *, full: bool = False) -> ExplainedQuery:
         """Return a query with its causes; with ``full`` all its relevant documents, and the passages of each."""
-        documents = case.expected if full else case.lost
+        documents = case.expected if full else {**case.lost, **case.fallen}
         ranked = sorted(documents, key=lambda id_: (-case.expected[id_], id_))
         return ExplainedQuery(
             query=case.query.id,
@@ -179,6 +187,18 @@ def find_causes(case: Case, lab: Lab) -> tuple[CauseFinding, ...]:
                 )
             )
     return tuple(sorted(findings, key=lambda finding: -finding.strength))  # stable: equal ones stay in order
+
+
+def find_fall(case: Case) -> CauseFinding:
+    """Return what is wrong with a query that is worse than in an earlier run, and lost nothing that had been found."""
+    fallen = [f"{shorten(id_)} fell from rank {case.before[id_]} to {case.rank_of(id_)}" for id_ in case.fallen]
+    return CauseFinding(
+        cause=LOWER,
+        title=_TITLES[LOWER],
+        strength=1.0,
+        evidence="; ".join(fallen) or "no relevant document fell",
+        fix=_FIXES[LOWER],
+    )
 
 
 def _find_needless_hits(case: Case) -> CauseFinding:

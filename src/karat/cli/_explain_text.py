@@ -17,6 +17,9 @@ _QUERIES = 6
 _CHANGES = 8
 _WIDTH = 40
 _FIRST_MOVES = 3
+_WORSE = 20
+_FALLS = 2
+_SINCE = "baseline"
 _UNRECORDED = (
     "which stage moved them is not known: the runs have no list of the same stage; a run of the pipeline records its "
     "channels, and a system of your own can return its stages"
@@ -29,13 +32,20 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
     if document.against is not None:
         head.append(f"against  {printable(document.against, 80)}")
     head += _changes(document)
+    if document.baseline is not None and document.worse == 0:
+        head.append("no query is worse than in the baseline")
     if document.note:
         head.append(escaped(document.note))
     parts = ["\n".join(head)]
     if single:
         parts += [part for query in document.explained for part in _query(query)]
     else:
-        parts += [_groups(document), _what_if(document), "\n".join(f"- {escaped(hint)}" for hint in document.hints)]
+        parts += [
+            _groups(document),
+            _worse(document),
+            _what_if(document),
+            "\n".join(f"- {escaped(hint)}" for hint in document.hints),
+        ]
         if document.against is not None:
             shown = document.explained[:_QUERIES]
             parts += [_moves(query) for query in shown]
@@ -62,18 +72,46 @@ def _part(value: object) -> str:
 def _groups(document: ExplainDocument) -> str:
     if not document.groups:
         return ""
-    rows = [["cause", "queries", "lost", "such as"]]
+    changes = any(group.change for group in document.groups) and document.against is None
+    rows = [["cause", *([_SINCE] if changes else []), "such as", "queries", "lost"]]
     for group in document.groups:
         some = ", ".join(printable(query, 20) for query in group.queries[:_QUERIES])
         more = " ..." if len(group.queries) > _QUERIES else ""
-        rows.append([group.title, str(len(group.queries)), f"{group.lost:.2f}", some + more])
-    lines = render([[row[0], row[3], row[1], row[2]] for row in rows], left=2)
+        since = [group.change] if changes else []
+        rows.append([group.title, *since, some + more, str(len(group.queries)), f"{group.lost:.2f}"])
+    lines = render(rows, left=3 if changes else 2)
     kept = f"lost: the sum over queries of the share of relevant grades that is not among the first {document.cut}"
     needless = sum(len(group.queries) for group in document.groups if group.cause == "unanswerable")
     note = (
         f"; {needless:,} without an answer got hits, and {'counts' if needless == 1 else 'count'} 1" if needless else ""
     )
     return f"{lines}\n{kept}; {document.failed - needless:,} of {document.queries:,} queries lost something{note}"
+
+
+def _worse(document: ExplainDocument) -> str:
+    """Show the queries that became worse: by which measures, and from which rank to which their documents fell."""
+    worse = [query for query in document.explained if query.change == "worse"]
+    if not worse:
+        return ""
+    rows = [["became worse", "by", "relevant documents"]]
+    for query in worse[:_WORSE]:
+        by = "; ".join(
+            f"{printable(fall.measure, 30)} {fall.was:.3f} to {fall.now:.3f}" for fall in query.falls[:_FALLS]
+        )
+        more = f"; {len(query.falls) - _FALLS:,} more" if len(query.falls) > _FALLS else ""
+        fallen = "; ".join(map(_fall, filter(_is_lower, query.expected)))
+        rows.append([printable(query.query, _WIDTH), by + more or _NONE, fallen or _NONE])
+    rest = len(worse) - _WORSE
+    return render(rows, left=3) + (f"\n... and {rest:,} more, which --json has" if rest > 0 else "")
+
+
+def _is_lower(standing: DocumentStanding) -> bool:
+    return standing.was is not None and (standing.rank is None or standing.rank > standing.was)
+
+
+def _fall(standing: DocumentStanding) -> str:
+    name = printable(standing.document, _WIDTH)
+    return f"{name} out, was {standing.was}" if standing.rank is None else f"{name} {standing.was} to {standing.rank}"
 
 
 def _what_if(document: ExplainDocument) -> str:
@@ -86,6 +124,9 @@ def _what_if(document: ExplainDocument) -> str:
 
 def _query(query: ExplainedQuery) -> Iterator[str]:
     yield bold(f"{printable(query.query)}  {escaped(query.text)}")
+    if query.falls:
+        falls = (f"{printable(fall.measure, 30)} {fall.was:.3f} to {fall.now:.3f}" for fall in query.falls)
+        yield f"became worse: {'; '.join(falls)}"
     if query.error:
         yield f"{'' if is_missing(query.error) else 'the system failed: '}{escaped(query.error)[:400]}"
     if query.lost and not query.error and not (query.causes and query.causes[0].strength >= LIKELY):

@@ -2,8 +2,9 @@
 
 from karat.causes import CAUSES, Cause, Diagnosis, Evidence, cause, diagnose
 from karat.diagnosis._ablation import ablate
+from karat.diagnosis._document import make_document
 from karat.diagnosis._gain import measure_gain
-from karat.diagnosis._project import explain, make_document
+from karat.diagnosis._project import explain
 
 __all__ = [
     "CAUSES",

@@ -19,6 +19,12 @@ StandingState = Literal[
     "not in the index",
 ]
 
+QueryChange = Literal["", "worse", "new", "old"]
+_CHANGE = Meta(
+    description="worse than in the other run or the baseline; new if that did not ask it; old if it failed there, too, "
+    "and is not worse; empty if there is neither."
+)
+
 
 class StagePlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The place of a document in the list of a channel or stage."""
@@ -83,6 +89,14 @@ class StageMove(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stage_was: Rank | None
 
 
+class MeasureFall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A measure by which a query became worse than in an earlier run."""
+
+    measure: str
+    was: Number
+    now: Number
+
+
 class ExplainedQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A query: what was expected, where it stands, and why it is not among the hits."""
 
@@ -93,6 +107,13 @@ class ExplainedQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     expected: tuple[DocumentStanding, ...]
     causes: Annotated[tuple[CauseFinding, ...], Meta(description="The most likely first; empty if none is known.")]
     moved: tuple[StageMove, ...] = ()
+    change: Annotated[QueryChange, _CHANGE] = ""
+    falls: Annotated[
+        tuple[MeasureFall, ...],
+        Meta(
+            description="The measures by which it is worse than in the other run or the baseline, the greatest first."
+        ),
+    ] = ()
 
 
 class CauseGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,6 +124,7 @@ class CauseGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fix: str
     lost: Annotated[float, Meta(ge=0, description="The sum of the losses of its queries.")]
     queries: tuple[str, ...]
+    change: Annotated[QueryChange, _CHANGE] = ""
 
 
 class WhatIf(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,6 +163,9 @@ class ExplainDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     groups: tuple[CauseGroup, ...]
     what_if: tuple[WhatIf, ...]
     explained: tuple[ExplainedQuery, ...]
+    worse: Annotated[
+        Count | None, Meta(description="Queries worse than in the other run or the baseline; null if there is neither.")
+    ] = None
     changes: Annotated[
         tuple[SystemChange, ...], Meta(description="In what the run and the other one, or the baseline, differ.")
     ] = ()
