@@ -190,6 +190,31 @@ def test_agreement_is_that_of_the_files(project: Path, client: TestClient) -> No
     assert lines(project, "cy")[0]["settles"] is True
 
 
+def test_nobody_sees_what_others_say_of_a_pair_before_judging_it(project: Path, client: TestClient) -> None:
+    """Who has answered it, who leads and who settles see it; without tokens nobody does until all labels are there."""
+    tokens = Tokens(project)
+    people = (("Ada", "admin"), ("ana", "annotator"), ("bo", "annotator"), ("cy", "annotator"))
+    headers = {name: {"authorization": f"Bearer {tokens.add(name, role)}"} for name, role in people}
+    desk = open_desk(project)
+    save_label(desk, "first", "ana", Answer(query="q1", document="d2", verdict="cannot_tell"))
+    own = make_client(project, needs_token=True)
+
+    def count(name: str) -> tuple[int, int]:
+        page = own.get("/judge/agreement.json", headers=headers[name]).json()
+        assert ("cannot tell" in own.get("/judge/agreement.csv", headers=headers[name]).text) is (page["later"] == 0)
+        assert ("cannot tell" in own.get("/judge/agreement", headers=headers[name]).text) is (page["later"] == 0)
+        assert set(page["texts"]) == {row["query"] for row in page["agreement"]["disputes"]}
+        return len(page["agreement"]["disputes"]), page["later"]
+
+    assert {name: count(name) for name in headers} == {"Ada": (1, 0), "ana": (1, 0), "bo": (0, 1), "cy": (0, 1)}
+    assert "ana <strong>" not in client.get("/judge/agreement").text
+    assert "1 pair is not shown yet" in client.get("/judge/agreement").text
+    own.post("/judge/settling", json={"adjudicator": "cy"}, headers=headers["Ada"])
+    assert (count("cy"), count("bo")) == ((1, 0), (0, 1))
+    save_label(desk, "first", "bo", Answer(query="q1", document="d2", verdict="cannot_tell"))
+    assert (count("bo"), "ana <strong>" in client.get("/judge/agreement").text) == ((1, 0), True)
+
+
 def test_a_dispute_can_be_given_to_somebody_else(project: Path) -> None:
     """The form stays, offers those who can judge, and makes no second queue for one person; others get no link."""
     tokens = Tokens(project)

@@ -183,6 +183,13 @@ class QueueState:
             self._disputes = mark, list_disputes(self.book)
         return [pair for pair in self._disputes[1] if (who, True) not in self.book.votes(pair)]
 
+    def awaits(self, pair: Pair, who: str = "") -> bool:
+        """Return whether the queue still asks about a pair: ``who``, or anybody if that is not known."""
+        number = self.queue.find(pair)
+        if number is None or self.labels[number] >= self.queue.needed[number]:
+            return False
+        return number not in self._answered.get(who, ())
+
     def decide(self) -> DecidedRuns | None:
         """Return what is known by now of the two runs that the queue decides between."""
         head = self.queue.head

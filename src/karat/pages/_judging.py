@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from karat.core import UsageError, shorten
 from karat.labelling import (
@@ -189,25 +190,34 @@ def undo_answer(desk: Desk, who: str, sent: UndoSent) -> tuple[LabelSaved, str]:
 
 
 def show_agreement(
-    desk: Desk, request: AgreementRequest, *, who: str = "", people: Sequence[str] = ()
+    desk: Desk, request: AgreementRequest, *, who: str = "", people: Sequence[str] = (), leads: bool = False
 ) -> AgreementPage:
     """Return how far people agree in one queue or in all, and what there is to settle.
 
-    ``who`` asks, if a token says it; then ``people`` are those who have one, and may settle.
+    ``who`` asks, if a token says it; then ``people`` are those who have one, and may settle. Whoever can still be asked
+    about a pair does not see what others say of it, unless that person ``leads``, or settles disputes.
     """
     states, problems = desk.open_queues()
     heads = [state.queue.head for state in states]
     agreement = measure_labels(desk, request.queue)
     queries = desk.golden.query_by_id
     settling = {head.adjudicator: head.name for head in heads if head.kind == "disputes"}  # the latest of each person
+    sees_all = leads or (who != "" and any(may_open(own, who) for own in settling))
+    disputes = tuple(
+        own
+        for own in agreement.disputes
+        if sees_all or not any(state.awaits((own.query, own.document), who) for state in states)
+    )
+    later = len(agreement.disputes) - len(disputes)
     return AgreementPage(
         queues=tuple(head.name for head in heads if head.kind != "disputes"),
         queue=request.queue,
         settling=tuple((name, adjudicator) for adjudicator, name in settling.items()),
         mine=tuple((name, own) for own, name in settling.items() if not who or may_open(own, who)),
         people=tuple(people) or list_people(desk.config.folder),
-        agreement=agreement,
-        texts={own.query: queries[own.query].text for own in agreement.disputes if own.query in queries},
+        agreement=replace(agreement, disputes=disputes),
+        later=later,
+        texts={own.query: queries[own.query].text for own in disputes if own.query in queries},
         left_out=(*agreement.left_out, *problems),
     )
 

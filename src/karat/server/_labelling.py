@@ -78,7 +78,8 @@ def _list_judges(visit: Visit) -> tuple[str, ...]:
 
 def _agreement(visit: Visit, request: AgreementRequest) -> AgreementPage:
     who = visit.user.name if visit.user.token else ""
-    return show_agreement(find_desk(visit.folder), request, who=who, people=_list_judges(visit))
+    leads = who != "" and visit.user.may("admin")
+    return show_agreement(find_desk(visit.folder), request, who=who, people=_list_judges(visit), leads=leads)
 
 
 def _settle(visit: Visit, sent: SettlingSent) -> Done:

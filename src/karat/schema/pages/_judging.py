@@ -63,6 +63,8 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     agreement: LabelAgreement
     texts: dict[str, str]
     """The text of each disputed query."""
+    later: Count = 0
+    """Disputes that are not shown yet: who asks can still be asked about the pair, and judges it blind."""
     left_out: tuple[str, ...] = ()
     """Files of labels and queues that cannot be read, and are left out, and what to do."""
 
