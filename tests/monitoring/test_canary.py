@@ -281,6 +281,38 @@ def test_by_a_golden_set_a_canary_is_no_worse_than_the_others(
     assert report.reason.endswith(f"is not fine: {reason}") if reason else "recall 1 beside 1" in report.reason
 
 
+def test_answers_that_cite_nothing_take_no_canary_back(flag: Path) -> None:
+    """A canary equal to its control, whose answers cite the right document or, 3 of 20, nothing."""
+    on = ("errors", "citation")
+    config = replace(CONFIG, alerts={name: replace(limit, on=name in on) for name, limit in ALERTS.items()})
+    for number in range(2):
+        write(flag, [make_answer(query, ("wifi",) if place % 20 > 2 else ())
+                     for place, query in enumerate(make_arms(number))])  # fmt: skip
+    report = decide_canary(flag, "rerank", make_project(), config=config, now=DAY + 660)
+    assert (report.decision, [rule.canary for rule in report.windows[-1].rules if rule.name == "citation"]) == (
+        "promote",
+        [1.0],
+    )
+
+
+def test_a_canary_counts_every_answer_to_a_popular_question(flag: Path) -> None:
+    """Of its twenty answers, the first five cite what is relevant, and the others do not: a quarter, not all."""
+    on = ("errors", "coverage")
+    config = replace(CONFIG, alerts={name: replace(limit, on=name in on) for name, limit in ALERTS.items()})
+    for number in range(2):
+        write(flag, [make_answer(query, ("wifi",) if place < 5 or place >= 20 else ("pool",))
+                     for place, query in enumerate(make_arms(number))])  # fmt: skip
+    report = decide_canary(flag, "rerank", make_project(), config=config, now=DAY + 660)
+    rules = {(rule.name, rule.kind): (rule.canary, rule.live, rule.state) for rule in report.windows[-1].rules}
+    assert rules["coverage", "alert"] == (0.25, None, "firing")
+    assert rules["coverage", "step"] == (0.25, 1.0, "firing")
+    assert report.decision == "roll back"
+
+
+def make_answer(query: LoggedQuery, citations: tuple[str, ...]) -> LoggedQuery:
+    return structs.replace(query, text=QUESTIONS["wifi"][0], answer="So it is.", citations=citations)
+
+
 def test_nothing_is_measured_with_every_alert_off(flag: Path) -> None:
     """Windows of which nothing is asked are not fine, however many there are."""
     off = replace(CONFIG, alerts={name: replace(limit, on=False) for name, limit in ALERTS.items()})

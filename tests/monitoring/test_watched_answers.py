@@ -45,7 +45,52 @@ def test_coverage_counts_what_was_not_answered(path: Path) -> None:
     assert coverage.evidence == ("2 of 5 queries of the golden set have answers that cite what is relevant",)
     window = report.windows[0]
     assert window.signals["recall"].value == pytest.approx(4 / 5)  # wifi and pool are returned, but for the error
-    assert find(report, "citation").value == pytest.approx(2 / 4)  # the failure counts as a wrong one
+    citation = find(report, "citation")
+    assert (citation.value, citation.n) == (pytest.approx(2 / 3), 3)  # what failed or has no answer cites nothing
+    assert citation.evidence == ("2 of 3 answers that cite anything cite the right place",)
+
+
+def test_every_answer_counts_however_often_one_question_is_asked(path: Path) -> None:
+    """Nine of ten people ask one question, whose answer cites the wrong document: coverage is 0.1, not 0.5."""
+    popular, other = QUESTIONS["wifi"][0], QUESTIONS["pool"][0]
+    wrong, right = cite("pool"), {**cite("pool"), "answer": "At seven."}
+    report = ask(path, *[(popular, wrong)] * 90, *[(other, right)] * 10)
+    coverage, citation = find(report, "coverage"), find(report, "citation")
+    assert (coverage.value, coverage.n) == (pytest.approx(0.1), 100)
+    assert (citation.value, citation.n) == (pytest.approx(0.1), 100)
+    assert report.windows[0].signals["recall"].n == 100
+    assert find(report, "divergent").value == pytest.approx(1 / 2)  # of two questions, as all of their answers say
+
+
+def test_answers_after_the_fifth_count(path: Path) -> None:
+    """The first five to a question cite what is relevant, and the fifteen after them nothing."""
+    wifi = QUESTIONS["wifi"][0]
+    silent = {"answer": "So it is.", "citations": ()}
+    report = ask(path, *[(wifi, cite("wifi"))] * 5, *[(wifi, silent)] * 15)
+    assert (find(report, "coverage").value, find(report, "coverage").n) == (0.25, 20)
+    assert (find(report, "citation").value, find(report, "citation").n) == (1.0, 5)
+
+
+def test_an_answer_that_cites_nothing_is_no_wrong_citation(path: Path) -> None:
+    """17 of 20 cite the right document, and three cite nothing: every citation is right."""
+    wifi = QUESTIONS["wifi"][0]
+    report = ask(path, *[(wifi, cite("wifi"))] * 17, *[(wifi, {"answer": "See there.", "citations": ()})] * 3)
+    assert (find(report, "citation").value, find(report, "citation").state) == (1.0, "fine")
+    assert find(report, "coverage").value == pytest.approx(0.85)
+
+
+def test_a_log_without_any_citation_says_nothing_of_citations(path: Path) -> None:
+    """Its hosts do not log them; as soon as one answer anywhere cites, answers without a citation cover nothing."""
+    wifi, pool = QUESTIONS["wifi"][0], QUESTIONS["pool"][0]
+    silent = {"answer": "See there.", "citations": ()}
+    report = ask(path, *[(wifi, silent)] * 10, *[(pool, silent)] * 10)
+    for name in ("coverage", "citation", "divergent"):
+        assert find(report, name).state == "not measurable"
+        assert find(report, name).reason.startswith("no answer cites anything; if yours never do, [online.alerts]")
+    write(path, [make_query("early", DAY - 90_000, "elsewhere", **cite("wifi"))])
+    report = watch(path, make_project(), config=CONFIG, now=DAY + 400)
+    assert (find(report, "coverage").value, find(report, "divergent").value) == (0.0, 1.0)
+    assert find(report, "citation").reason.startswith("0 answers that cite anything")
 
 
 def test_states_of_questions_that_were_asked_twice(path: Path) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
 from karat.core import Citation, GoldenSet, Hit, KaratError, Provenance, Query, Run, Span, Trace, count_things
-from karat.evaluation import list_tables, score_run
+from karat.evaluation import score_run
 from karat.measures import STATES, interpolate, observe_traces
 from karat.monitoring._traffic import make_share, missing
 from karat.online import LoggedQuery
-from karat.online.answers import GivenAnswer, make_live_run
+from karat.online.answers import AnswerCount, GivenAnswer, count_answers, make_counted_run
 from karat.projects import Project
 from karat.schema.watch import WatchValue
 
 NO_ANSWER = "no answer is logged: q.answer(text, citations) logs it"
+NO_CITATION = (
+    "no answer cites anything; if yours never do, [online.alerts] in karat.toml switches coverage, citation and "
+    "divergent off"
+)
 NO_GOLDEN = "there is no golden set to tell: name its project"
 _MIXED = "its queries have several normalisers: offsets under them do not compare"
 _DISTANCE_NAMES = ("delta_s", "ΔS")
@@ -31,23 +36,42 @@ _JUDGED = {"coverage": "CiteCoverage", "citation": "CiteAccuracy", "recall": "R@
 
 
 def measure_answers(
-    queries: Sequence[LoggedQuery], project: Project | None, normaliser: str | None, least: int
+    queries: Sequence[LoggedQuery],
+    project: Project | None,
+    normaliser: str | None,
+    least: int,
+    cites: Callable[[], bool],
 ) -> dict[str, WatchValue]:
-    """Return the signals of the answers in a window; ``normaliser`` is None if its queries have several."""
-    answered = any(query.answer is not None for query in queries)
+    """Return the signals of the answers in a window; ``normaliser`` is None if its queries have several.
+
+    ``cites`` says whether any answer of the log cites anything. If none does, its hosts do not log citations, and
+    nobody can tell what their answers rest on.
+    """
+    golden = None if project is None else project.golden
+    counts = () if golden is None else count_answers(golden, map(_read_given, queries))
+    silent = _find_silence(queries, cites)
     signals = dict.fromkeys(_JUDGED, missing(NO_GOLDEN))
     if project is not None and normaliser is None:
         signals = dict.fromkeys(_JUDGED, missing(_MIXED))
     elif project is not None:
-        signals = _measure_gold([_read_given(query) for query in queries], project, least)
-    if not answered:
-        signals |= dict.fromkeys(("coverage", "citation"), missing(NO_ANSWER))
-    golden = None if project is None else project.golden
+        signals = _measure_gold(counts, project, least)
+    if silent:
+        signals |= dict.fromkeys(("coverage", "citation"), missing(silent))
     return {
         **signals,
         **_measure_distances(queries, golden, least),
-        "divergent": _measure_states(queries, golden, least),
+        "divergent": _measure_states(queries, golden, counts, silent, least),
     }
+
+
+def _find_silence(queries: Sequence[LoggedQuery], cites: Callable[[], bool]) -> str:
+    """Return why the answers of a window say nothing of what they rest on; empty if they do.
+
+    Hosts whose answers cite elsewhere in the log, and nothing in this window, say that they cite nothing.
+    """
+    if all(query.answer is None for query in queries):
+        return NO_ANSWER
+    return "" if any(query.citations for query in queries) or cites() else NO_CITATION
 
 
 def _read_given(query: LoggedQuery) -> GivenAnswer:
@@ -71,41 +95,43 @@ def _read_given(query: LoggedQuery) -> GivenAnswer:
     )
 
 
-def _measure_gold(answers: Sequence[GivenAnswer], project: Project, least: int) -> dict[str, WatchValue]:
+def _measure_gold(counts: Sequence[AnswerCount], project: Project, least: int) -> dict[str, WatchValue]:
     """Return what a golden set says of the queries that ask what it asks, in the same words.
 
-    Coverage and recall are over all of them: what failed, was refused or has no answer covers nothing. Citations are
-    over the answers that cite.
+    Coverage and recall are over all of them, however often one question is asked: what failed, was refused or has no
+    answer covers nothing. Citations are over the answers that cite.
     """
-    live = make_live_run(project.golden, answers, "live")
-    count = 0 if live is None else len(live.run.traces)
-    if live is None or count < max(least, 1):
+    total = sum(count.times for count in counts)
+    if total < max(least, 1):
         what = (
-            f"{count_things(count, 'query asks', 'queries ask')} what the "
+            f"{count_things(total, 'query asks', 'queries ask')} what the "
             f"golden set asks, in the same words; {max(least, 1):,} are needed"
         )
-        return dict.fromkeys(_JUDGED, missing(what, count))
+        return dict.fromkeys(_JUDGED, missing(what, total))
+    golden, run = make_counted_run(project.golden, counts, "live")
     try:
-        evaluation = score_run(live.golden, live.run, list(_JUDGED.values()), **project.scoring)
+        scores = score_run(golden, run, list(_JUDGED.values()), **project.scoring).scores
     except KaratError as error:
-        return dict.fromkeys(_JUDGED, missing(str(error), count))
-    values = {
-        signal: [value for table in list_tables(evaluation, name) for value in table.column(name).values()]
-        for signal, name in _JUDGED.items()
-    }
+        return dict.fromkeys(_JUDGED, missing(str(error), total))
+    columns = {signal: scores.column(name) for signal, name in _JUDGED.items()}
+    times = {trace.query: count.times for trace, count in zip(run.traces, counts, strict=True)}
+    cited = {trace.query: times[trace.query] for trace in run.traces if trace.citations}
+    known = {query: number for query, number in cited.items() if query in columns["citation"]}
     what = "queries of the golden set"
     return {
-        "coverage": _make_mean(values["coverage"], count, least, f"{what} have answers that cite what is relevant"),
-        "citation": _make_mean(values["citation"], len(values["citation"]), least, "answers cite the right place"),
-        "recall": _make_mean(values["recall"], count, least, f"{what}, summed recall of the first five"),
+        "coverage": _make_mean(columns["coverage"], times, least, f"{what} have answers that cite what is relevant"),
+        "citation": _make_mean(columns["citation"], known, least, "answers that cite anything cite the right place"),
+        "recall": _make_mean(columns["recall"], times, least, f"{what}, summed recall of the first five"),
     }
 
 
-def _make_mean(values: Sequence[float], total: int, least: int, what: str) -> WatchValue:
-    """Return a mean over ``total``, of which those without a value count as 0."""
+def _make_mean(values: Mapping[str, float], times: Mapping[str, int], least: int, what: str) -> WatchValue:
+    """Return a mean over answers, each as often as it was given; those without a value count as 0."""
+    total = sum(times.values())
     if total < max(least, 1):
         return missing(f"{total:,} {what}; {max(least, 1):,} are needed", total)
-    return WatchValue(value=sum(values) / total, n=total, evidence=(f"{sum(values):g} of {total:,} {what}",))
+    summed = math.fsum(values.get(query, 0.0) * number for query, number in times.items())
+    return WatchValue(value=summed / total, n=total, evidence=(f"{summed:g} of {total:,} {what}",))
 
 
 def _measure_distances(queries: Sequence[LoggedQuery], golden: GoldenSet | None, least: int) -> dict[str, WatchValue]:
@@ -162,18 +188,24 @@ def _make_trace(query: LoggedQuery) -> Trace:
     return Trace(query=query.id, text=query.text, hits=live.hits, answer=live.answer, citations=live.citations)
 
 
-def _measure_states(queries: Sequence[LoggedQuery], golden: GoldenSet | None, least: int) -> WatchValue:
+def _measure_states(
+    queries: Sequence[LoggedQuery],
+    golden: GoldenSet | None,
+    counts: Sequence[AnswerCount],
+    silent: str,
+    least: int,
+) -> WatchValue:
     """Return the share of questions whose answers diverge: as the host logged it, or by all answers in the window."""
     logged = [state for query in queries if (state := _read_state(query.attributes))]
     if logged:
         apart = sum(state in _APART for state in logged)
         return make_share(apart, len(logged), least, "answers, as their states were logged")
-    if all(query.answer is None for query in queries):
-        return missing(NO_ANSWER)
-    live = None if golden is None else make_live_run(golden, map(_read_given, queries), "live")
+    if silent:
+        return missing(silent)
     if golden is None:
         return missing(f"no state is logged, and {NO_GOLDEN}")
-    states = {} if live is None else observe_traces(live.golden, live.run.traces)
+    # Twice the same answer is enough to tell that a question was asked again; more of them change no state.
+    states = observe_traces(golden, [count.trace for count in counts for _ in range(min(count.times, 2))])
     known = [state for state in states.values() if state in STATES]
     what = "questions of the golden set that were asked twice"
     return make_share(sum(state in _APART for state in known), len(known), least, what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from karat.config import OnlineConfig
 from karat.core import count_things
@@ -50,6 +51,8 @@ class Arms:
     """The complete windows of the canary."""
     waiting: Window | None
     """The one that is still open."""
+    cites: bool
+    """Whether any answer of the log cites anything."""
 
 
 def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: float) -> Arms:
@@ -72,7 +75,15 @@ def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: 
     windows = partition(cells, seconds=config.minutes * 60, samples=config.samples, until=until)
     complete = tuple(window for window in windows if window.state == "complete")
     waiting = next((window for window in reversed(windows) if window.state == "open"), None)
-    return Arms(canary=canary, live=live, told=find_told(queries, again), windows=complete, waiting=waiting)
+    cites = any(query.citations for query in chain(live, canary)) or store.alerts.has_citations()
+    return Arms(
+        canary=canary,
+        live=live,
+        told=find_told(queries, again),
+        windows=complete,
+        waiting=waiting,
+        cites=cites,
+    )
 
 
 def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> tuple[CanaryWindow, ...]:
@@ -86,7 +97,7 @@ def compare_arms(arms: Arms, project: Project | None, config: OnlineConfig) -> t
             name for name, times in arms.told.items() if any(window.start <= time < window.end for time in times)
         }
         again = repeats.intersection(query.id for query in known if query.session)
-        rules = tuple(_judge(own, live, known, before, again, project, config))
+        rules = tuple(_judge(own, live, known, before, again, project, config, cites=arms.cites))
         states = {rule.state for rule in rules}
         unknown = "not measurable" in states or not states  # with every alert off, nothing is measured
         state: AlertState = "firing" if "firing" in states else "not measurable" if unknown else "fine"
@@ -141,12 +152,14 @@ def _judge(
     repeats: set[str],
     project: Project | None,
     config: OnlineConfig,
+    *,
+    cites: bool,
 ) -> Iterator[CanaryRule]:
     """Yield the alerts of the canary, and how it stands beside the others."""
     sides = [find_normaliser(collect_origins(queries)) for queries in (own, live)]
     mine, theirs = _thin(own), _thin(live)
-    signals = measure_answers(mine, project, sides[0], config.least)
-    others = measure_answers(theirs, project, sides[1], config.least)
+    signals = measure_answers(mine, project, sides[0], config.least, lambda: cites)
+    others = measure_answers(theirs, project, sides[1], config.least, lambda: cites)
     left_out = {query.id for query in own} - {query.id for query in mine}
     signals |= measure_traffic(mine, before, repeats - left_out, config.least)
     signals |= _compare(mine, theirs, sides, config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from karat.config import OnlineConfig
 from karat.monitoring._answers import measure_answers
@@ -70,7 +71,7 @@ def _measure(
     past: Past,
     history: Sequence[Origin],
 ) -> Iterator[Measured]:
-    reader, least = LogReader(store), config.least
+    reader, least, cites = LogReader(store), config.least, cache(store.alerts.has_citations)
     for window in windows:
         queries = list(reader.queries(window.start, window.end))
         before = list(reader.queries(window.start - LOOK_BACK, window.start))
@@ -79,7 +80,7 @@ def _measure(
         known = [origin for origin in history if origin.first < window.end]
         normaliser = find_normaliser(own)
         signals = {
-            **measure_answers(queries, project, normaliser, least),
+            **measure_answers(queries, project, normaliser, least, cites),
             "index": find_drift("index", own, known, len(queries)),
             "normaliser": find_drift("normaliser", own, known, len(queries)),
             "rank_similarity": compare_lists(queries, past, normaliser, least),

@@ -56,7 +56,7 @@ def make_live_run(
     >>> [(trace.query, trace.paraphrase, trace.repeat) for trace in live.run.traces]
     [('q', 1, 0)]
     """
-    wordings = _index_wordings(golden, golden.unanswerable if unanswerable else frozenset())
+    wordings = index_wordings(golden, golden.unanswerable if unanswerable else frozenset())
     repeats: Counter[tuple[str, int]] = Counter()
     traces = []
     for live in answers:
@@ -65,7 +65,7 @@ def make_live_run(
             continue
         repeats[place] += 1
         if repeats[place] <= MOST_REPEATS:
-            traces.append(_make_trace(live, *place, repeats[place] - 1))
+            traces.append(make_trace(live, *place, repeats[place] - 1))
     if not traces:
         return None
     names = {trace.query for trace in traces}
@@ -78,7 +78,7 @@ def make_live_run(
     return LiveRun(golden=own, run=run, total=repeats.total())
 
 
-def _index_wordings(golden: GoldenSet, unanswerable: frozenset[str]) -> dict[str, tuple[str, int]]:
+def index_wordings(golden: GoldenSet, unanswerable: frozenset[str]) -> dict[str, tuple[str, int]]:
     """Return for each folded wording its query and its number; of equal wordings the first one counts."""
     judged = {query for query, grades in golden.qrels().items() if grades} | unanswerable
     wordings: dict[str, tuple[str, int]] = {}
@@ -89,7 +89,8 @@ def _index_wordings(golden: GoldenSet, unanswerable: frozenset[str]) -> dict[str
     return wordings
 
 
-def _make_trace(live: GivenAnswer, query: str, paraphrase: int, repeat: int) -> Trace:
+def make_trace(live: GivenAnswer, query: str, paraphrase: int, repeat: int) -> Trace:
+    """Return an answer as one to a question of a golden set."""
     timings = {} if live.latency is None else {"total": live.latency}
     if live.error:
         return Trace(
