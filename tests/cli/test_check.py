@@ -149,3 +149,16 @@ def test_a_retriever_beside_its_configuration_is_found(
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(folder)])
     _, err = run(folder, "--system", "beside_it:find", "--policy", "beluga", code=1)
     assert "run saved as" in err
+
+
+def test_a_decision_says_that_a_measure_looks_deeper_than_the_lists_go(run: Run, folder: Path) -> None:
+    """R@50 of ten hits is R@10: terminal, JSON and Markdown say so, as ``karat eval`` does."""
+    config = CONFIG.replace('["RR@10"]', '["R@50"]\nk = 5')
+    (folder / "karat.toml").write_text(config)
+    note = "R@50 looks at 50 hits, but 5 were asked for: set [eval] k = 50, or --k 50"
+    assert note in run(".")[0]
+    assert note in json.loads(run(".", "--json")[0])["caveats"]
+    written = [file for file in (folder / "reports").iterdir() if file.suffix in (".md", ".html")]
+    assert {"R@50 looks at 50 hits, but 5 were asked for" in file.read_text() for file in written} == {True}
+    (folder / "karat.toml").write_text(config.replace("k = 5", "k = 50"))
+    assert "looks at" not in run(".")[0]

@@ -237,7 +237,7 @@ def test_as_many_hits_are_asked_for_as_the_measures_look_at(run: Run, folder: Pa
         max(json.loads(path.read_text().splitlines()[0])["settings"]["k"] for path in (folder / "runs").iterdir()) == 50
     )
     out, _ = run(".", "-m", "R@50", "--k", "2")
-    assert "R@50 looks at 50 hits, but 2 were asked for: --k 50\n" in out
+    assert "R@50 looks at 50 hits, but 2 were asked for: set [eval] k = 50, or --k 50\n" in out
 
 
 def test_a_run_from_elsewhere_does_not_say_how_many_hits_were_asked_for(run: Run, folder: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from karat.cli._bounds_text import bounds_text
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.core import is_missing
-from karat.evaluation import deepest_cutoff, evaluation_report, looks_at_whole_lists
+from karat.evaluation import describe_depth, evaluation_report
 from karat.measures import ANSWERABLE, BLIND, UNANSWERABLE
 from karat.reports import hints
 
@@ -128,7 +128,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     answerable = total - len(evaluation.unanswerable)
     notes += hints(evaluation.scores.mean(), len(missed), answerable, empty=len(empty))
     for name, cell in run.measures.items():
-        notes += _depth(evaluation, name)
+        notes += describe_depth(evaluation, name)
         reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
         notes += [f"{name}: {count} without a value ({reason})" for reason, count in reasons.items()]
     for name, bands in (run.bands or {}).items():
@@ -171,27 +171,3 @@ def _worst_means(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         if not math.isnan(mean) and mean != evaluation.means.get(name)
     ]
     return [f"with {what} as the worst value, as in the gate: {', '.join(changed)}"] if changed else []
-
-
-def _depth(evaluation: Evaluation, measure: str) -> list[str]:
-    """Warn about a measure that looks deeper than the lists go."""
-    k: Any = evaluation.provenance.settings.get("k")
-    depth = deepest_cutoff([measure])
-    if k and looks_at_whole_lists(measure):
-        return _cut(evaluation, measure, k)
-    if not k or depth <= k:
-        return []
-    request = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say how many
-    reason = request if evaluation.provenance.versions else f"the longest list of the run has {k}"
-    return [f"{measure} looks at {depth} hits, but {reason}"]
-
-
-def _cut(evaluation: Evaluation, measure: str, k: int) -> list[str]:
-    """Warn about a measure without a cut-off of lists that were cut at k."""
-    system = evaluation.provenance.system
-    cut = sum(len(documents) >= k for documents in evaluation.lists.values())
-    if not cut or not evaluation.provenance.versions or system.get("longest", math.inf) <= k:
-        return []
-    means = f"it is {measure}@{k}" if "@" not in measure else "it says less than its name"
-    lists = f"{cut:,} of {len(evaluation.lists):,} lists end there"
-    return [f"{measure} looks at whole lists, but {k} hits were asked for, and {lists}: {means}; set [eval] k, or --k"]

@@ -18,6 +18,7 @@ from karat.evaluation._comparable import (
     withhold_scores,
     word_changes,
 )
+from karat.evaluation._depth import deepest_cutoff, describe_depth, looks_at_whole_lists
 from karat.evaluation._difference_ends import find_difference_ends
 from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
@@ -40,9 +41,7 @@ from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
     MEASURES,
     UnknownDocuments,
-    deepest_cutoff,
     default_measures,
-    looks_at_whole_lists,
     pass_rates,
     score_run,
 )
@@ -81,6 +80,7 @@ __all__ = [
     "default_measures",
     "describe_altered",
     "describe_definitions",
+    "describe_depth",
     "describe_failed",
     "describe_order",
     "describe_returned",

@@ -254,27 +254,6 @@ def _require_times(run: Run) -> None:
                 )
 
 
-def deepest_cutoff(measures: Iterable[str | Measure]) -> int:
-    """Return the highest cut-off of measures; 0 if none has a cut-off. An unknown measure is an error.
-
-    >>> deepest_cutoff(["nDCG@10", "R@100", "AP"])
-    100
-    """
-    return max((math.ceil(Measure.parse(measure).cutoff or 0) for measure in measures), default=0)
-
-
-def looks_at_whole_lists(measure: str | Measure) -> bool:
-    """Return whether a measure has no cut-off, so that a list that was cut at k changes what it means.
-
-    >>> [name for name in ("AP", "AP@10", "Rprec", "TrueEmpty") if looks_at_whole_lists(name)]
-    ['AP', 'Rprec']
-    """
-    parsed = Measure.parse(measure)
-    row = parsed.definition
-    ranks = row.queries == "answerable" and row.higher_is_better is not None and not row.traced
-    return ranks and row.unjudged != "independent" and (parsed.cutoff is None or row.cutoff == "recall")
-
-
 def pass_rates(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
     """Return pass@k and pass^k over the repeats of a run, for all measures except those where lower is better."""
     rated = rated_measures(evaluation.scores)

@@ -12,6 +12,7 @@ from karat.evaluation import (
     UNANSWERED,
     Evaluation,
     describe_definitions,
+    describe_depth,
     describe_failed,
     describe_returned,
 )
@@ -68,6 +69,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_undetectable(decision),
         *_find_loose_distances(decision),
         *_find_asked_less(decision),
+        *_find_short_lists(decision),
         *describe_definitions(decision.candidate, [rule.metric for rule in decision.policy.rules]),
     ]
 
@@ -79,6 +81,12 @@ def _find_loose_distances(decision: Decision) -> Iterator[str]:
     if loose and CITED in decision.candidate.scores.columns and not any(rule.metric == CITED for rule in rules):
         limits = ", ".join(f"{rule.metric} {rule.max:g}" for rule in loose)
         yield f"{limits}: by karat's embedder most texts on other subjects are as near; add a rule on {CITED}"
+
+
+def _find_short_lists(decision: Decision) -> Iterator[str]:
+    """Warn about measures that look deeper than the lists go, whether a rule checks them or they are only shown."""
+    for name in decision.candidate.scores.measures:
+        yield from describe_depth(decision.candidate, name)
 
 
 def _find_asked_less(decision: Decision) -> Iterator[str]:
