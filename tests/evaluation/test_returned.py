@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from each import each
 from karat import evaluate
-from karat.core import GoldenSet, InputError, Judgment, Provenance, Query, Run, Target, Trace, UsageError
+from karat.core import (
+    Document,
+    GoldenSet,
+    HitTable,
+    InputError,
+    Judgment,
+    Provenance,
+    Query,
+    Run,
+    Span,
+    Target,
+    Trace,
+    TraceTable,
+    UsageError,
+)
 from karat.core import Hit as Returned
-from karat.evaluation import require_comparable, score_run
+from karat.evaluation import describe_returned, require_comparable, score_run
 
 WIFI = GoldenSet(
     queries=(Query(id="q", text="How do I get online?"),),
@@ -93,3 +110,79 @@ def test_undefined_values_count_as_chosen(undefined: str, mean: float) -> None:
     golden = GoldenSet(queries=(*WIFI.queries, Query(id="r", text="?")), judgments=WIFI.judgments)
     scores = evaluate(golden, lambda query, k: ["wifi"], ["R@5"], undefined=undefined)  # type: ignore[arg-type]
     assert (scores.mean(), scores.count("R@5")) == ({"R@5": mean}, 1 if undefined == "exclude" else 2)
+
+
+KNOWN = replace(WIFI, documents=tuple(Document(id=name, text=f"About {name}.") for name in ("wifi", "vpn", "spa")))
+
+
+def describe(golden: GoldenSet, *lists: Sequence[str | Returned]) -> list[str]:
+    """Return the notes on these lists of the only query, each of which is a repeat."""
+    traces = tuple(
+        Trace(
+            query="q",
+            text="?",
+            repeat=i,
+            hits=tuple(Returned(hit, 1.0) if isinstance(hit, str) else hit for hit in hits),
+        )
+        for i, hits in enumerate(lists)
+    )
+    return describe_returned(
+        golden, score_run(golden, Run(provenance=Provenance(name="mine"), traces=traces), ["RR@10"])
+    )
+
+
+@each(
+    "ids, named",
+    [
+        (["VPN", "wifi"], "'VPN' (did you mean 'vpn'?)"),
+        (["wifi", "it/vpn.md"], "'it/vpn.md' (did you mean 'vpn'?)"),
+        (["wifi", "vpn#S.2"], "'vpn#S.2' (with ids = \"path\" in [eval] it is 'vpn')"),
+        (["wifi", "gone"], "'gone'"),
+        (["wifi", "a", "b", "c", "d"], "'a', 'b', 'c', ..."),
+    ],
+)
+def test_ids_that_the_set_does_not_have_are_named(ids: list[str], named: str) -> None:
+    """A system that returns some ids otherwise loses these documents, and whoever knows all documents can tell."""
+    (note,) = [note for note in describe(KNOWN, ids) if "does not have" in note]
+    assert note == f"1 query got ids that the golden set does not have: {named}"
+
+
+def test_what_is_known_of_ids() -> None:
+    """Chunks of known documents and judged documents are known; a set without documents knows nothing."""
+    assert describe(KNOWN, ["wifi:chunk:0", "wifi:chunk:1", "spa"]) == []
+    assert describe(WIFI, ["wifi", "gone"]) == []
+    assert describe(replace(KNOWN, documents=KNOWN.documents[1:]), ["wifi", "vpn"]) == []
+
+
+def test_an_id_more_than_once_is_noted() -> None:
+    """A query counts once, however often it was asked; passages of a document with its id are no repeats."""
+    note = "1 query got the same id more than once, such as 'spa' of 'q': it takes the place of other documents"
+    assert describe(KNOWN, ["wifi", "spa", "spa"], ["spa", "spa"]) == [note]
+    passages = [Returned("wifi", 1.0, span=Span(0, 3)), Returned("wifi", 0.9, span=Span(3, 6))]
+    assert describe(KNOWN, passages) == []
+
+
+def test_ids_of_a_table_are_told_like_those_of_objects() -> None:
+    """A run of many queries is held in columns, of which no object is made."""
+    table = HitTable(
+        names=["wifi", "VPN"],
+        id=np.array([0, 0, 1]),
+        document=np.array([0, 0, 1]),
+        score=np.array([1.0, 0.9, 0.8]),
+        lengths=np.array([2, 1]),
+    )
+    golden = replace(KNOWN, queries=(*WIFI.queries, Query(id="r", text="?")))
+    traces = TraceTable(queries=("q", "r"), texts=["?", "?"], judged=["", ""], timings={}, hits=table)
+    notes = describe_returned(
+        golden, score_run(golden, Run(provenance=Provenance(name="mine"), traces=traces), ["RR@10"])
+    )
+    assert [note.partition(":")[0] for note in notes] == [
+        "1 query got ids that the golden set does not have",
+        "1 query got the same id more than once, such as 'wifi' of 'q'",
+    ]
+    assert (
+        describe_returned(
+            golden, score_run(golden, Run(provenance=Provenance(name="mine"), traces=traces.objects), ["RR@10"])
+        )
+        == notes
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -17,9 +17,11 @@ from karat.core import (
     Ids,
     Trace,
     TracesByQuery,
+    count_things,
     document_of,
     find_table_rows,
     list_hits,
+    list_queries,
     list_scores,
     map_hits,
     select_detailed,
@@ -113,6 +115,45 @@ def describe_order(traces: Sequence[Trace]) -> list[str]:
     many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
     unsorted = f"the hits of {many} are not in the order of their scores, such as those of {shorten(queries[0])}"
     return [f"{unsorted}: the order of the list counts"]
+
+
+def describe_repeated_ids(traces: Sequence[Trace]) -> list[str]:
+    """Return a note if lists have an id more than once, with the first of them. Several chunks of a document may be.
+
+    >>> describe_repeated_ids([Trace(query="q1", text="?", hits=(Hit("wifi", 0.9), Hit("wifi", 0.8)))])
+    ["1 query got the same id more than once, such as 'wifi' of 'q1': it takes the place of other documents"]
+    """
+    queries, lists = list_queries(traces), list_hits(traces)
+    places = _find_repeating(lists)
+    if not places:
+        return []
+    many = count_things(len({queries[place] for place in places}), "query", "queries")
+    such = f"such as {shorten(_find_repeated(lists[places[0]]))} of {shorten(queries[places[0]])}"
+    return [f"{many} got the same id more than once, {such}: it takes the place of other documents"]
+
+
+def _find_repeating(lists: Sequence[Sequence[Hit]]) -> list[int]:
+    """Return the places of the lists that have a hit more than once."""
+    if (selection := find_table_rows(lists)) is None:
+        return [place for place, hits in enumerate(lists) if len(set(keys := _list_keys(hits))) < len(keys)]
+    size = len(selection.table.names)
+    keys = np.repeat(np.arange(len(lists)), selection.lengths) * size + selection.table.id[selection.rows]
+    keys.sort()
+    places: list[int] = np.unique(keys[1:][keys[1:] == keys[:-1]] // max(1, size)).tolist()
+    return places
+
+
+def _find_repeated(hits: Sequence[Hit]) -> str:
+    """Return the id of the first hit that a list has more than once."""
+    counts = Counter(keys := _list_keys(hits))
+    return next(hit.id for hit, key in zip(hits, keys, strict=True) if counts[key] > 1)
+
+
+def _list_keys(hits: Sequence[Hit]) -> Sequence[Hashable]:
+    """Return what each hit is: passages with the id of their document differ in their place or their text."""
+    if isinstance(hits, HitList):
+        return hits.ids
+    return [(hit.id, hit.span, hit.section, hit.block, hit.content) for hit in hits]
 
 
 def describe_types(traces: Sequence[Trace]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a system returned, in notes: lists out of order, citations of nothing, and texts of no document."""
+"""What a system returned, in notes: unknown and repeated ids, lists out of order, and what is in no document."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from karat.core import GoldenSet, Trace, shorten
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._hit_texts import find_altered
-from karat.evaluation._returned import describe_invented, describe_order, describe_types
+from karat.evaluation._returned import describe_invented, describe_order, describe_repeated_ids, describe_types
+from karat.evaluation._unknown_ids import describe_unknown_ids
 from karat.evaluation._worst import UNKNOWN
 
 _NAMED = 5
 
 
 def describe_returned(golden: GoldenSet, evaluation: Evaluation) -> list[str]:
-    """Return notes on what a system returned: lists out of order, citations of nothing, and texts of no document."""
+    """Return notes on what a system returned: unknown or repeated ids, a wrong order, invented citations and texts."""
     own = evaluation.texts
     return [
+        *describe_unknown_ids(golden, evaluation.traces),
+        *describe_repeated_ids(evaluation.traces),
         *describe_order(evaluation.traces),
         *describe_types(evaluation.traces),
         *describe_invented(evaluation.invented),
