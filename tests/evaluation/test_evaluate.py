@@ -76,6 +76,22 @@ def test_p95_needs_more_than_twenty_questions_to_be_known_if_one_failed(n, touch
     assert falls_among_failed(summarise_latency([5.0] * (n - 1), failed=1), "p95") is touched
 
 
+def test_scores_tell_which_queries_failed():
+    """Of three queries two failed: the line, the notebook and an attribute say so, also of a selection."""
+
+    def flaky(query, k):
+        if query != "a?":
+            raise RuntimeError("shard down")
+        return ["a"]
+
+    scores = karat.evaluate(SET, flaky, ["P@1"])
+    assert repr(scores) == "<Scores of 'flaky', 3 queries, 2 failed: P@1 0.3333>"
+    assert scores.failures == {"qb": "RuntimeError: shard down", "qc": "RuntimeError: shard down"}
+    assert "2 of 3 queries failed, such as qb: RuntimeError: shard down" in scores._repr_html_()
+    assert list(scores.select(["qa", "qc"]).failures) == ["qc"]
+    assert karat.evaluate(SET, find, ["P@1"]).failures == {}
+
+
 def test_a_failed_query_counts_as_zero_and_is_told():
     """An unstable system does not look better for failing."""
 

@@ -71,6 +71,8 @@ class Scores:
     """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
     bounds: Bounds | None = None
     """How far unjudged documents could move each value; None if nobody asked."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """The error of each query that the system failed to answer, if ``karat.evaluate`` asked it."""
 
     def __post_init__(self) -> None:
         shape = (len(self.queries), len(self.measures))
@@ -168,6 +170,7 @@ class Scores:
             codes=self.codes[rows],
             not_in_run=tuple(query for query in names if query in self._absent) if self.not_in_run else (),
             bounds=None if self.bounds is None else self.bounds.take(rows=rows.tolist()),
+            failures={query: self.failures[query] for query in names if query in self.failures},
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
@@ -291,7 +294,8 @@ class Scores:
     def __repr__(self) -> str:
         """Return the name, the number of queries and the means in one line: the table would fill screens."""
         means = ", ".join(f"{name} {self._show_mean(name)[0]}" for name in self.measures)
-        return f"<Scores of {self.name!r}, {self.total:,} queries: {means or 'no measures'}>"
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"<Scores of {self.name!r}, {self.total:,} queries{failed}: {means or 'no measures'}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: each measure with its mean, its n and how its values are spread."""
@@ -299,7 +303,14 @@ class Scores:
         missing = (
             f"{name}: {n:,} without a value, {why}" for name in self.measures for why, n in self.missing(name).items()
         )
-        return show_table(self.name, ["measure", "mean", "queries", "values"], rows, missing)
+        return show_table(
+            self.name, ["measure", "mean", "queries", "values"], rows, [*self._describe_failed(), *missing]
+        )
+
+    def _describe_failed(self) -> Iterator[str]:
+        if self.failures:
+            query, error = next(iter(self.failures.items()))
+            yield f"{len(self.failures):,} of {self.total:,} queries failed, such as {query}: {error}"
 
     def _show_mean(self, name: str) -> tuple[str, str]:
         n = self.count(name)

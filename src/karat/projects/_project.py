@@ -186,6 +186,8 @@ def evaluate(
       (``wifi#S.2``), ``prefix``, ``canonical``, ``opaque``, or ``auto`` for whatever fits the golden set;
     - ``min_score``: hits with a lower score count as not returned.
 
+    A query that failed is among the ``failures`` of the scores, with its error.
+
     >>> from karat.core import Document, Judgment, Query, Target
     >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
     ...                    queries=(Query(id="q", text="When does the pool open?"),),
@@ -215,7 +217,8 @@ def evaluate(
         output=None if output is None else Path(output),
         origin=find_origin(project.config.folder, label=label),
     )
-    return score_run(project.golden, run, measures or project.config.eval.measures, **project.scoring).scores
+    evaluation = score_run(project.golden, run, measures or project.config.eval.measures, **project.scoring)
+    return replace(evaluation.scores, failures=evaluation.failures)
 
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
