@@ -114,6 +114,38 @@ def test_what_is_wrong_is_one_message(folder: Path, name: str, message: str) -> 
     assert process.stderr.count(b"\n") == 1
 
 
+RAISES = """
+from karat.measures import measure
+
+@measure("OwnBoom", cutoff="required")
+def boom(a, k):
+    return [1 / 0]
+
+@measure("OwnText", cutoff="required")
+def text(a, k):
+    return ["high", "low"]
+"""
+
+
+@each(
+    ("name", "message"),
+    [
+        (
+            "OwnBoom@5",
+            "karat: measure broken_later:OwnBoom@5: ZeroDivisionError: division by zero (broken_later.py, line 6)",
+        ),
+        ("OwnText@5", "karat: measure broken_later:OwnText@5: ValueError: could not convert string to float: 'high' ("),
+    ],
+)
+def test_what_its_code_raises_is_one_message(folder: Path, name: str, message: str) -> None:
+    """The user's code is not a bug in karat: the measure, the error and the line are named, with exit code 2."""
+    (folder / "broken_later.py").write_text(RAISES)
+    process = run_karat("score", "qrels.json", "run.json", "-m", f"broken_later:{name}")
+    assert (process.returncode, process.stdout) == (2, b"")
+    assert process.stderr.decode().startswith(message)
+    assert process.stderr.count(b"\n") == 1
+
+
 def test_a_module_is_imported_only_where_it_is_asked_for(folder: Path) -> None:
     """A measure in data imports nothing: the message says where a module is named."""
     with pytest.raises(

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core import MEASURES, Definition, Floats, Measure, MeasureError, Parameter
+from karat.core import MEASURES, Definition, Floats, KaratError, Measure, MeasureError, Parameter
 from karat.measures._alignment import Alignment, Ints
 from karat.measures._evidence import judge_each
 
@@ -131,7 +131,29 @@ def compute(measure: Measure, alignment: Alignment) -> Floats:
 
 
 def explain(measure: Measure, alignment: Alignment) -> tuple[Floats, Sequence[str] | None]:
-    """Return one value per query, and why it has none; None for reasons if there is only that of the definition."""
+    """Return one value per query, and why it has none; None for reasons if there is only that of the definition.
+
+    What the code of a user's own measure raises is an error that names the measure and the line.
+    """
+    if _is_of_karat(measure):
+        return _compute(measure, alignment)
+    try:
+        return _compute(measure, alignment)
+    except KaratError:
+        raise
+    except Exception as error:  # whatever the user's code raises
+        from karat.measures._own import describe_exception
+
+        kernel = measure.definition.kernel
+        what = describe_exception(error, getattr(getattr(kernel, "__code__", None), "co_filename", ""))
+        raise MeasureError(f"measure {kernel.__module__}:{measure}: {what}") from error
+
+
+def _is_of_karat(measure: Measure) -> bool:
+    return measure.definition.kernel.__module__.startswith("karat.")
+
+
+def _compute(measure: Measure, alignment: Alignment) -> tuple[Floats, Sequence[str] | None]:
     arguments, definition = measure.arguments(), measure.definition
     if definition.traced:
         judge, queries = definition.kernel, alignment.queries
@@ -146,7 +168,7 @@ def explain(measure: Measure, alignment: Alignment) -> tuple[Floats, Sequence[st
 def _require_declared(measure: Measure, values: Floats, queries: int) -> Floats:
     """Return the values of a measure; those of a user's own are held to what it declares."""
     definition = measure.definition
-    if definition.kernel.__module__.startswith("karat."):
+    if _is_of_karat(measure):
         return values
     values = np.asarray(values, np.float64)
     if values.shape != (queries,):

@@ -13,6 +13,7 @@ from traceback import FrameSummary, extract_tb
 from types import ModuleType
 
 from karat.core import MEASURES, Definition, KaratError, MeasureError, did_you_mean
+from karat.files import shorten_path
 
 _KARAT = Path(__file__).parents[1]
 _OWN = re.compile(r"\s*(?P<module>[A-Za-z_][A-Za-z0-9_.]*):(?P<name>[A-Za-z0-9_]+)(?P<rest>.*)", re.DOTALL)
@@ -57,17 +58,22 @@ def _import(name: str, text: str) -> ModuleType:
     except KaratError:
         raise
     except Exception as error:  # whatever the user's code raises
-        last = _find_line(error)
-        where = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
-        what = f"{type(error).__name__}: {' '.join(str(error).split())}{where}"
-        raise MeasureError(f"measure {text}: {name} cannot be imported: {what}") from error
+        raise MeasureError(f"measure {text}: {name} cannot be imported: {describe_exception(error)}") from error
 
 
-def _find_line(error: Exception) -> FrameSummary:
+def describe_exception(error: Exception, file: str = "") -> str:
+    """Return what the user's code raised, and on which line; that of a file, if one is named and it ran."""
+    last = _find_line(error, file)
+    where = "" if isinstance(error, SyntaxError) else f" ({shorten_path(Path(last.filename))}, line {last.lineno})"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{where}"
+
+
+def _find_line(error: Exception, file: str) -> FrameSummary:
     """Return the last line that ran in the user's code: what it called of karat says nothing about it."""
     frames = extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_KARAT)]
-    return own[-1] if own else frames[-1]
+    named = [frame for frame in own if frame.filename == file]
+    return (named or own or frames)[-1]
 
 
 def _find(module: ModuleType, name: str, text: str) -> Definition:
