@@ -131,6 +131,19 @@ def test_json_has_full_precision(cli: Cli, files: Path) -> None:
     assert [{"query_id": query, **values} for query, values in run["queries"].items()] == scores.to_dicts()
 
 
+def test_a_grade_above_those_of_golden_sets_is_noted(cli: Cli, files: Path) -> None:
+    """It is scored, as trec_eval does it; but one 0 too many makes a gain that outweighs all others."""
+    Path("qrels.txt").write_text("q1 0 d1 2\nq1 0 d2 255\n")
+    assert "golden sets" not in cli("score", "qrels.txt", "good.txt")
+    assert "highest_grade" not in cli.json("qrels.txt", "good.txt")
+    Path("qrels.txt").write_text("q1 0 d1 2\nq1 0 d2 100000\n")
+    note = (
+        "qrels.txt: a grade is 100,000, and golden sets have none above 255: gains such as those of nDCG grow with it"
+    )
+    assert cli("score", "qrels.txt", "good.txt", "poor.txt").count(note) == 1
+    assert cli.json("qrels.txt", "good.txt")["highest_grade"] == 100000
+
+
 def test_a_mean_of_nothing_is_null(cli: Cli, files: Path) -> None:
     """Where no query has a value, JSON has null and a reason, and the table a dash."""
     Path("qrels.txt").write_text("q1 0 d1 0\n")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from karat.core._bounds import Bounds
     from karat.core._context import Context
     from karat.core._drafts import make_hits, make_query
-    from karat.core._golden import GRADES, NORMALISER, Document, GoldenSet, Query, Session, Unit
+    from karat.core._golden import GRADES, HIGHEST_GRADE, NORMALISER, Document, GoldenSet, Query, Session, Unit
     from karat.core._hit import BLOCK_TYPES, SCHEMES, Hit, Ids, Place, document_of
     from karat.core._hit_list import HitList, list_documents, list_scores
     from karat.core._hit_table import HitTable, TableRows, find_table_rows
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK_TYPES",
     "GRADES",
+    "HIGHEST_GRADE",
     "LOWEST_FOR_GEOMETRIC_MEAN",
     "MEASURES",
     "NORMALISER",
@@ -168,7 +169,9 @@ _HOME = {
         ),
         "_values",
     ),
-    **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
+    **dict.fromkeys(
+        ("GRADES", "HIGHEST_GRADE", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"
+    ),
     **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
     **dict.fromkeys(("BLOCK_TYPES", "SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),

@@ -18,6 +18,8 @@ Unit = Literal["document", "target"]
 
 GRADES = ("not relevant", "tangential", "answers part", "answers directly")
 """The meaning of the grades 0 to 3, unless a golden set declares its own."""
+HIGHEST_GRADE = 255
+"""The best grade that a golden set can have if its file does not declare a scale."""
 
 _COLUMNS = "_judgment_table"
 NORMALISER = "karat-1"

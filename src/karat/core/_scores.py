@@ -69,6 +69,8 @@ class Scores:
     """By query: how many hits were left out because a better hit of their document ranks above them."""
     judged_retrieved: int | None = None
     """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
+    highest_grade: int | None = None
+    """The best grade of the judgments; None if it is not known."""
     bounds: Bounds | None = None
     """How far unjudged documents could move each value; None if nobody asked."""
     failures: Mapping[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from karat.core import InputError, Scores, shorten
+from karat.core import HIGHEST_GRADE, InputError, Scores, shorten
 from karat.schema import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
 
 
@@ -29,8 +29,12 @@ def score_report(
     >>> score_report([scores], qrels="qrels.txt", conventions="karat").runs[0].measures["P@1"].mean
     1.0
     """
+    highest = max((scores.highest_grade or 0 for scores in runs), default=0)
     return ScoreReport(
-        qrels=qrels, conventions=conventions, runs=[run_scores(scores, per_query, by, groups) for scores in runs]
+        qrels=qrels,
+        conventions=conventions,
+        runs=[run_scores(scores, per_query, by, groups) for scores in runs],
+        highest_grade=highest if highest > HIGHEST_GRADE else UNSET,
     )
 
 

@@ -191,6 +191,7 @@ def score_alignment(
         ),
         not_judged=alignment.not_judged,
         judged_retrieved=int((alignment.ranks > 0).sum()),
+        highest_grade=int(alignment.grades.max(initial=0)),
     )
     if bounding is None:
         return scores

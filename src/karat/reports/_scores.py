@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from karat.core import Measure, count_things
+from karat.core import HIGHEST_GRADE, Measure, count_things
 from karat.reports._terminal import number, printable
 from karat.schema import MeasureScore, RunScores, ScoreReport
 
@@ -131,6 +131,9 @@ def list_bounds_notes(measures: Mapping[str, MeasureScore]) -> list[str]:
 def list_score_notes(report: ScoreReport, unmatched: Set[str] = frozenset()) -> list[str]:
     """Return what the numbers leave out; ``unmatched`` names the runs in which no judged document was retrieved."""
     notes = [note for run in report.runs for note in _list_run_notes(run, unmatched)]
+    if report.highest_grade is not UNSET:
+        above = f"a grade is {report.highest_grade:,}, and golden sets have none above {HIGHEST_GRADE}"
+        notes.append(f"{printable(report.qrels)}: {above}: gains such as those of nDCG grow with it; is it a slip?")
     changed = {m: cell.definition for m, cell in report.runs[0].measures.items() if cell.definition}
     if changed:
         notes.append(f"conventions {report.conventions}: " + ", ".join(f"{m} is {d}" for m, d in changed.items()))

@@ -79,3 +79,5 @@ class ScoreReport(Struct, frozen=True, kw_only=True):
     conventions: str
     """Whose definitions were followed."""
     runs: list[RunScores]
+    highest_grade: int | UnsetType = UNSET
+    """The best grade of the judgments, where it is above 255, as no golden set has it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypedDict
 
-from karat.core import GRADES, GoldenSet, InputError
+from karat.core import GRADES, HIGHEST_GRADE, GoldenSet, InputError
 from karat.files import Reading
 
 BINARY = ("not relevant", "relevant")
-HIGHEST = 255
+HIGHEST = HIGHEST_GRADE
 """The best grade that a file can have if it does not declare its scale."""
 _OWN = "[golden] of karat.toml"
 _HALF = 0.5
