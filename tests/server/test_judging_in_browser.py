@@ -308,31 +308,60 @@ def test_notes_and_chosen_words_stay_with_their_pair(project: Path, browser: Bro
 
 
 @pytest.mark.slow(10)
-def test_who_is_signed_out_signs_in_and_sends_the_label_again(project: Path, browser: Browser) -> None:
-    """As after a new start of the server: the note and the pair are still there."""
+def test_who_signs_in_again_after_a_new_start_has_the_label_sent(project: Path, browser: Browser) -> None:
+    """The server was killed, and the sessions with it: the label is kept, and sent when its person is back."""
     token = Tokens(project).add("Ana", "annotator")
+    context = browser.new_context()
+    page = context.new_page()
     with serving(project, options=("--with-tokens",)) as (_, port):
-        context = browser.new_context()
-        page = context.new_page()
         watch(page, origin := f"http://127.0.0.1:{port}")
         page.goto(f"{origin}/judge?queue=first")
         page.fill("#token", token)
         page.keyboard.press("Enter")
         page.wait_for_selector("#judge")
         pair = page.evaluate(ASKED)
-        context.clear_cookies()
-        answer(page, "2")
+        page.wait_for_selector("main[data-ready]")
+    answer(page, "2")
+    page.wait_for_function("() => document.getElementById('told').textContent.startsWith('Not saved yet')")
+    with serving(project, port, options=("--with-tokens",)):
         link = page.locator("#told a")
         link.wait_for()
-        assert "Not saved" in page.inner_text("#told")
+        assert "sent by itself" in page.inner_text("#told")
         other = context.new_page()
         other.goto(origin + (link.get_attribute("href") or ""))
         other.fill("#token", token)
         other.keyboard.press("Enter")
         other.wait_for_selector("#judge")
         page.bring_to_front()
-        answer(page, "2")
         page.wait_for_function(NEXT, arg=pair[2])
+        assert "Saved: 2 " in page.inner_text("#told")
+        assert "trouble" not in (page.get_attribute("#told", "class") or "")
         context.close()
     (saved,) = (json.loads(line) for line in (project / "labels/people/Ana.jsonl").read_text().splitlines()[1:])
     assert [saved["query"], saved["document"], saved["key"]] == pair
+
+
+@pytest.mark.slow(10)
+def test_a_label_is_not_sent_as_somebody_else(project: Path, browser: Browser) -> None:
+    """Whoever signs in meanwhile in the same browser did not give it."""
+    tokens = {name: Tokens(project).add(name, "annotator") for name in ("Ana", "Ben")}
+    with serving(project, options=("--with-tokens",)) as (_, port):
+        context = browser.new_context()
+        page = context.new_page()
+        watch(page, origin := f"http://127.0.0.1:{port}")
+        page.goto(f"{origin}/judge?queue=first")
+        page.fill("#token", tokens["Ana"])
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#judge")
+        context.clear_cookies()
+        answer(page, "2")
+        page.locator("#told a").wait_for()
+        other = context.new_page()
+        other.goto(f"{origin}/sign-in?next=/judge?queue=first")
+        other.fill("#token", tokens["Ben"])
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#judge")
+        page.bring_to_front()
+        page.wait_for_function("() => document.getElementById('told').textContent.includes('somebody else')")
+        context.close()
+    assert not list((project / "labels").glob("people/*.jsonl"))

@@ -16,14 +16,47 @@
     place.classList.toggle("trouble", isTrouble);
   }
 
-  /** A session that has ended: the pair and the note stay here, and the same key sends them again after signing in. */
+  /** A session that has ended: the label stays here, and is sent by itself after signing in. */
   function askToSignIn() {
-    tell("Not saved: you are signed out, as after a new start of the server. ", true);
+    tell("Not saved yet: you are signed out, as after a new start of the server. ", true);
     const link = document.createElement("a");
     link.href = `/sign-in?${new URLSearchParams({ next: location.pathname + location.search })}`;
     link.target = "_blank";
     link.textContent = "Sign in on another page";
-    document.getElementById("told")?.append(link, ", come back, and press the key again.");
+    document.getElementById("told")?.append(link, ": then the label is sent by itself. Keep this page open.");
+  }
+
+  /** Resume when somebody looks at this page again, and every few seconds while it is seen. */
+  function returnHere() {
+    return new Promise((resume) => {
+      const stop = new AbortController();
+      const look = () => {
+        if (document.hidden) return;
+        stop.abort();
+        clearInterval(clock);
+        resume();
+      };
+      const clock = setInterval(look, 3000);
+      document.addEventListener("visibilitychange", look, { signal: stop.signal });
+      addEventListener("focus", look, { signal: stop.signal });
+    });
+  }
+
+  /** Wait until the person who was asked has signed in again; return false if it is somebody else. */
+  async function waitForSignIn(fields) {
+    askToSignIn();
+    for (;;) {
+      await returnHere();
+      try {
+        const state = await renew(fields);
+        if (state === "another") { tellOfAnother(); return false; }
+        if (state === "new") return true;
+      } catch { /* the server is gone: look again later */ }
+    }
+  }
+
+  function tellOfAnother() {
+    tell("Not saved: somebody else has signed in here. Load the page again to go on as that person.", true);
   }
 
   /* What was written and chosen for a pair stays with it: when the page is loaded again, and when a label is taken back. */
@@ -99,14 +132,18 @@
     page.querySelector("#text mark")?.scrollIntoView({ block: "nearest" });
   }
 
-  /** A server that was started anew takes no form of the one before: fetch its token, and send the same label again. */
+  /** A server that was started anew takes no form of the one before: fetch its token, to send the same label again.
+   *  Return "new", "same" where there is none, or "another" if it is the token of somebody else. */
   async function renew(fields) {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (!answer.ok || answer.redirected) return false;
-    const token = new DOMParser().parseFromString(await answer.text(), "text/html").body.dataset.csrf;
-    if (!token || token === fields.get("csrf")) return false;
+    if (!answer.ok || answer.redirected) return "same";
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const token = fresh.body.dataset.csrf;
+    if (!token || token === fields.get("csrf")) return "same";
+    const whose = (place) => place.querySelector(".judge-head")?.dataset.who;
+    if (whose(fresh) !== whose(document)) return "another";
     fields.set("csrf", token);
-    return true;
+    return "new";
   }
 
   async function send(form, submitter) {
@@ -121,15 +158,22 @@
         let answer;
         try {
           answer = await fetch(form.action, { method: "POST", body: fields });
-          if (answer.status === 403 && !renewed && await renew(fields)) { renewed = true; continue; }
+          if (answer.status === 403 && !renewed) {
+            const state = await renew(fields);
+            if (state === "another") { tellOfAnother(); return; }
+            if (state === "new") { renewed = true; continue; }
+          }
         } catch {
           tell("Not saved yet: the server does not answer. It is tried again; keep this page open.", true);
           await pause(Math.min(5000, 300 * (tries + 1)));
           renewed = false;
           continue;
         }
+        if (answer.status === 401) {
+          if (await waitForSignIn(fields)) continue;
+          return;
+        }
         const html = await answer.text();
-        if (answer.status === 401) { askToSignIn(); return; }
         if (answer.ok && put(html, answer.url)) { tell(done); return; }
         const message = new DOMParser().parseFromString(html, "text/html").querySelector("main p")?.textContent;
         tell(`Not saved: ${message ?? answer.status}`, true);
