@@ -99,6 +99,25 @@ def test_what_the_set_has_is_not_proposed_again(tmp_path):
     assert sum(old != new for old, new in zip(lines, after, strict=True)) == 2
 
 
+def test_a_grade_that_its_person_no_longer_gives_is_named(tmp_path):
+    """The set keeps it, whether it was taken back or the person cannot tell any more."""
+    desk = make_desk(tmp_path / "p", people=1)
+    for document in ("d1", "d2", "d3"):
+        say(desk, "ana", "q1", document, 2)
+    accept_proposal(desk, propose_labels(desk, "first", by="ana").head.name, by="ada", reason="ok")
+    undo_label(desk, "ana")
+    say(desk, "ana", "q1", "d1", verdict="cannot_tell")
+    with pytest.raises(UsageError, match="no longer gives it the grade that the set has: take that row out"):
+        propose_labels(desk, "first", by="ana")
+    say(desk, "ana", "q1", "d4", 1)
+    left_out = propose_labels(desk, "first", by="ana").head.left_out
+    assert [count for why, count in left_out.items() if "no longer gives" in why] == [2]
+    say(desk, "ana", "q1", "d1", 2)
+    say(desk, "ana", "q1", "d3", 2)
+    refuse_proposal(desk, "2", by="ada", reason="not yet")
+    assert propose_labels(desk, "first", by="ana").head.left_out == {}
+
+
 def test_unfinished_pairs_come_if_somebody_wants_them(tmp_path):
     desk = make_desk(tmp_path / "p")
     with pytest.raises(UsageError, match="nothing to propose: nobody has labelled a pair of it yet"):

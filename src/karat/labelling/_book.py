@@ -181,6 +181,15 @@ class Book:
         said = self._said.get(who, {})
         return ((pair, line) for (pair, _), lines in said.items() if (line := _latest(lines)) is not None)
 
+    def list_graded(self) -> set[tuple[Pair, Voter]]:
+        """Return which pairs people ever gave a grade, also one that was taken back."""
+        return {
+            ((line.query, line.document), (who, line.settles))
+            for who in self._said
+            for line in self._journals[who].keys.values()
+            if line.grade is not None
+        }
+
     def last(self, who: str) -> LabelLine | None:
         """Return the last label of a person that was not undone."""
         keys = self._journals[who].keys if who in self._journals else {}

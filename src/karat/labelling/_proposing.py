@@ -30,6 +30,7 @@ from karat.text import canonical, find_quote_again, folded
 
 DISPUTED, UNFINISHED = "people disagree, and nobody has settled it", "it has fewer labels than it needs"
 MOVED = "the document was edited, and the words that somebody selected are not there any more"
+KEPT = "somebody no longer gives it the grade that the set has: take that row out of judgments.jsonl, or grade it again"
 UNKNOWN_QUERY, UNKNOWN_DOCUMENT = "the set does not have the query", "the set does not have the document"
 
 
@@ -51,7 +52,7 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
         spans = _list_spans(golden)
         fresh = {row.query: row.new.row for row in state.queue.rows if row.new and row.new.row}
         settling = state.queue.head.kind == "disputes"
-        left_out: Counter[str] = Counter()
+        left_out: Counter[str] = Counter({KEPT: len(_list_kept(desk, golden, state))})
         queries: dict[str, ProposalChange] = {}
         judgments: list[ProposalChange] = []
         for pair, votes in sorted(desk.book.pairs()):
@@ -72,6 +73,20 @@ def propose_labels(desk: Desk, queue: str, *, by: str, reason: str = "", unfinis
         raise UsageError(f"there is nothing to propose: {_say_why(state, left_out)}")
     reason = reason or f"the labels of the queue {queue}"
     return propose(desk, [*queries.values(), *judgments], by=by, reason=reason, left_out=left_out)
+
+
+def _list_kept(desk: Desk, golden: GoldenSet, state: QueueState) -> set[Pair]:
+    """Return the pairs of a queue with a grade in the set that its person took back, or cannot tell any more."""
+    settling = state.queue.head.kind == "disputes"
+    kept, graded = set(), desk.book.list_graded()
+    for own in golden.judgments:
+        pair, voter = (own.query, own.target.document), (own.annotator, own.source == "validated")
+        if own.source not in ("manual", "validated") or not (settling or state.queue.find(pair) is not None):
+            continue
+        line = desk.book.votes(pair).get(voter)
+        if (line is None or line.grade is None) and (pair, voter) in graded:
+            kept.add(pair)
+    return kept
 
 
 def _say_why(state: QueueState, left_out: Mapping[str, int]) -> str:
