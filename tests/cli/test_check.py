@@ -42,14 +42,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def accept(folder: Path) -> None:
-    """Make the run that is there the baseline."""
+def accept(folder: Path, *, newest: bool = False) -> None:
+    """Make the run that is there the baseline, or the newest of several."""
     from karat.gate import Baseline, write_baseline
     from karat.projects import gate_run, open_project
     from karat.runs import read_any_run
 
     project = open_project(folder)
-    (file,) = (folder / "runs").glob("*.jsonl")
+    *others, file = sorted((folder / "runs").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    assert newest or not others
     result = gate_run(project, read_any_run(file, project.golden))
     write_baseline(Baseline(evaluation=result.evaluation), folder / "baseline.json")
 
@@ -162,3 +163,39 @@ def test_a_decision_says_that_a_measure_looks_deeper_than_the_lists_go(run: Run,
     assert {"R@50 looks at 50 hits, but 5 were asked for" in file.read_text() for file in written} == {True}
     (folder / "karat.toml").write_text(config.replace("k = 5", "k = 50"))
     assert "looks at" not in run(".")[0]
+
+
+def test_a_mean_of_few_queries_is_never_a_green_pass(run: Run, folder: Path) -> None:
+    """Every format says of how many queries it is and why, on top; so does recording it."""
+    rows = [f"where is the {word},{word},{3 if word == 'pool' else 1}\n" for word in WORDS]
+    (folder / "desk.csv").write_text("question,document,grade\n" + "".join(rows))
+    texts = "".join(json.dumps({"id": word, "text": f"All about the {word}."}) + "\n" for word in WORDS)
+    (folder / "texts.jsonl").write_text(texts)
+    toml = CONFIG.replace('"set"', '"desk.csv"\ndocuments = "texts.jsonl"')
+    (folder / "karat.toml").write_text(toml)
+    out, _ = run(".")
+    assert "relevant from 1 on, since from 2 on 9 of 10 judged queries would have nothing relevant" in out
+    assert "mean of" not in out
+    (folder / "karat.toml").write_text(toml.replace("documents =", "relevant = 2\ndocuments ="))
+    out, _ = run(".")
+    accept(folder, newest=True)
+    out, _ = run(".")
+    warning = "the mean of RR@10 is of 1 of 10 answerable queries"
+    assert out.startswith(f"WARNING: {warning}")
+    assert "mean of 1 of 10 queries" in out
+    assert "PASS" not in out
+    *_, last = sorted((folder / "reports").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    reports = {path.suffix: path.read_text() for path in (folder / "reports").iterdir() if path.stem == last.stem}
+    assert warning in reports[".md"].split("\n## ")[0]
+    assert warning in reports[".html"].partition("<table")[0]
+
+
+def test_empty_lists_without_anything_to_find_are_told_apart(run: Run, folder: Path) -> None:
+    """A report counts all empty lists, and says how many of them the rule on empty lists leaves out."""
+    golden.write(replace(SET, judgments=SET.judgments[:6]), folder / "open")
+    (folder / "karat.toml").write_text(CONFIG.replace('"set"', '"open"'))
+    (folder / "half_for_check.py").write_text("def find(query, k):\n    return ['pool'] if 'pool' in query else []\n")
+    run(".", "--system", "half_for_check:find", code=1)
+    (page,) = (folder / "reports").glob("*.html")
+    assert "9 returned nothing, 4 of them with nothing to find" in page.read_text()
+    assert "5 of 6 queries that have something relevant returned nothing" in page.read_text()

@@ -581,3 +581,22 @@ def test_the_depth_of_stored_lists_fits_the_measures() -> None:
     assert needed_depth(["nDCG@5", "DupRate@50"], 10) == 10
     assert needed_depth(["nDCG@5", "R@20"], 10) == 20
     assert needed_depth([str(Measure.parse("AP"))], 10) == needed_depth(["R@1000"], 10) == 100
+
+
+def test_another_start_of_relevance_is_named(tmp_path: Path) -> None:
+    """Nobody removed a judgment or changed one: what counts as relevant is another grade."""
+    grades = ("no", "tangential", "yes")
+    first = make_set(SIZE, grades=grades)
+    better = Judgment(query="q01", target=Target(document="d01"), grade=2)
+    now = make_set(SIZE, grades=grades, relevant=2, judgments=(better, *make_set(SIZE).judgments[1:]))
+    places = [1] * SIZE
+    make_project(tmp_path, golden_set=first)
+    accept(tmp_path, make_run(tmp_path, first, places, "old"))
+    make_project(tmp_path, golden_set=now)
+    result = gate(tmp_path, make_run(tmp_path, now, places))
+    told = " ".join(result.caveats)
+    assert "the lowest grade that counts as relevant is 2, and was 1" in told
+    assert "relevant = 1 in golden.toml" in told
+    assert "removed by accident" not in told
+    (check,) = [check for check in result.decision.checks if check.kind == "removed"]
+    assert "since the lowest grade that counts as relevant is 2, and was 1" in check.reason

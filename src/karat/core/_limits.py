@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_COUNTS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts")
+_COUNTS = ("failed", "unscored", "unasked", "removed", "new", "moved", "empty", "texts")
 _TESTS = {"significant_drop": "no significant drop", "non_inferior": "not worse"}
 _LIMITS = {
     "min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most",

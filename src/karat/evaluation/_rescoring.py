@@ -15,6 +15,7 @@ from karat.evaluation._revision import (
     describe_asked,
     find_changed_documents,
     find_new,
+    find_relevant,
     require_common,
     require_matched,
 )
@@ -75,6 +76,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         asked=len(evaluation.queries),
         new=find_new(golden, evaluation.provenance.settings, present),
         removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, present)},
+        relevant=_compare_relevant(evaluation, golden),
         renamed=renamed,
         unmatched=unmatched,
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
@@ -92,6 +94,12 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     if not changed:
         scores = _merge(evaluation.scores, common, rescored)
     return _assemble(evaluation, golden, scores, rescored, revision)
+
+
+def _compare_relevant(evaluation: Evaluation, golden: GoldenSet) -> tuple[int, int] | None:
+    """Return the lowest relevant grade then and now; None if it is the same, or not known."""
+    was, now = find_relevant(evaluation.scores.definitions), golden.relevant
+    return None if was is None or was == now else (was, now)
 
 
 def _rename(evaluation: Evaluation, names: Mapping[str, str]) -> Evaluation:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from karat.core import GoldenSet, InputError, Run, Trace, shorten
+from karat.core import GoldenSet, InputError, Measure, MeasureError, Run, Trace, shorten
 from karat.evaluation._renamed import find_successes, find_unmatched_traces
 from karat.golden import Question, describe_questions, identify, sample
 
@@ -34,6 +34,8 @@ class Revision:
     """Questions whose judgments changed; a run does not record its judgments, and has none."""
     unscored: tuple[str, ...] = ()
     """Questions that it had scores of and that have no relevant document any more, so that nothing is compared."""
+    relevant: tuple[int, int] | None = None
+    """The lowest relevant grade then and now, if it is known that it changed."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """The id of today of each listed document whose id changed and whose text did not."""
     unmatched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -214,6 +216,25 @@ def require_matched(common: Iterable[str], unmatched: Mapping[str, Sequence[str]
             f"that are no longer in it, such as {documents}",
             hint="restore their ids, or ask all questions again and record a new baseline",
         )
+
+
+def find_relevant(definitions: Mapping[str, str]) -> int | None:
+    """Return the lowest grade that was relevant, as the definitions of measures have it; None if they do not tell.
+
+    >>> find_relevant({"R@5": "R(rel=2)@5", "nDCG@5": "nDCG@5"}), find_relevant({"RR": "RR"}), find_relevant({})
+    (2, 1, None)
+    """
+    grades = set()
+    for name, definition in definitions.items():
+        try:
+            named, measure = Measure.parse(name), Measure.parse(definition)
+        except MeasureError:  # of a package that is not installed here
+            continue
+        defaults = {parameter.name: parameter.default for parameter in measure.definition.parameters}
+        grade = dict(measure.params).get("rel", defaults.get("rel"))
+        if isinstance(grade, int) and "rel" not in dict(named.params):
+            grades.add(grade)
+    return grades.pop() if len(grades) == 1 else None
 
 
 def _name_few(ids: Iterable[str]) -> str:

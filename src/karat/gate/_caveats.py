@@ -23,6 +23,8 @@ from karat.gate._operations import list_unchecked
 from karat.gate._pairing import lower_is_better, pair_scores, scale_of
 from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.gate._unanswered import describe_refusals
+from karat.gate._unscored import describe_scored
+from karat.golden import list_assumptions
 from karat.measures import ASKED_LESS, ASKED_ONCE, BLIND, OVERLAP_AGREEMENT
 from karat.stats import Outcome, detectable, sample_size
 
@@ -47,9 +49,11 @@ _DECIDED = (
 def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
     """Return what limits a decision: a changed golden set, failed queries, and rules that ask for too much.
 
-    A warning about questions that the baseline scored and the golden set no longer has is the first.
+    Warnings about means of few queries, and about questions that the baseline scored and the golden set no longer has,
+    are the first.
     """
     return [
+        *describe_scored(decision.checks, golden),
         *describe_growth(decision.baseline, "baseline"),
         *describe_growth(decision.candidate, "run"),
         *decision.policy.notes,
@@ -59,6 +63,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_failures(decision),
         *(note for _, note in describe_refusals(decision.candidate, decision.baseline)),
         *describe_returned(golden, decision.candidate),
+        *list_assumptions(golden),
         *_find_sample(decision, golden),
         *_find_machines(golden),
         *_find_blind(decision),

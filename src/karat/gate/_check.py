@@ -17,7 +17,7 @@ class Check:
     metric: str
     kind: str
     """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
-    significant_drop, non_inferior), must_pass, or an operational rule (failed, unasked, removed, new,
+    significant_drop, non_inferior), must_pass, or an operational rule (failed, unscored, unasked, removed, new,
     moved, empty, texts, slow), or attempt: a newer attempt to ask the system failed."""
     outcome: Outcome
     reason: str
@@ -49,6 +49,10 @@ class Check:
     """How many answers count as the worst value because the judge failed on them."""
     unknown: int | None = None
     """How many answers count as the worst value because the text of a hit or a citation is not known."""
+    scored: int | None = None
+    """How many answerable queries the mean is of, if the golden set has nothing relevant for some of them."""
+    answerable: int | None = None
+    """How many answerable queries there are, if the mean is not of all."""
     needed: int | None = None
     """How many queries would decide, if these do not."""
 

@@ -33,6 +33,7 @@ from karat.gate._overlap import inspect_overlap
 from karat.gate._pairing import Pairs, pair_scores, pair_with_lost, scale_of
 from karat.gate._policy import ELSEWHERE, Must, Policy, Rule, require_rules
 from karat.gate._unanswered import count_failures, count_refusals, find_lost
+from karat.gate._unscored import inspect_scored, note_scored
 from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict, make_generator
 from karat.stats import decide as test_drops
 
@@ -116,6 +117,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     results = [
         *inspect_operations(candidate, baseline, policy.operations),
         *inspect_overlap(candidate, baseline, policy),
+        *inspect_scored(candidate, policy),
     ]
     operations = [Check(**asdict(result)) for result in sorted(results, key=lambda result: KINDS.index(result.kind))]
     checks = [
@@ -129,6 +131,7 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     checks = [hold_back(check, corrections.get(check.name), has_baseline=baseline is not None) for check in checks]
     checks = [note_silent(check, candidate, baseline, raw) for check in checks]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
+    checks = [note_scored(check, candidate) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):
         checks += _check_empty(candidate)

@@ -41,8 +41,8 @@ def _warn(revision: Revision, side: Side) -> Iterator[str]:
     if side == "baseline" and len(revision.unscored) > max(1, _LOSS * revision.asked):
         yield (
             f"WARNING: {len(revision.unscored):,} of the {revision.asked:,} questions that the baseline scored have no "
-            f"relevant document any more, and are not compared: {list_queries(revision.unscored)}; restore judgments "
-            "that were removed by accident"
+            f"relevant document any more, and are not compared: {list_queries(revision.unscored)}; "
+            f"{_advise(revision)}"
         )
     if revision.unmatched:
         names = list(dict.fromkeys(document for documents in revision.unmatched.values() for document in documents))
@@ -58,6 +58,23 @@ def _warn(revision: Revision, side: Side) -> Iterator[str]:
             f"({list_queries(names)}), and with the judgments of today would count as not found: "
             f"{list_queries(revision.unmatched)}; {advice}"
         )
+
+
+def _advise(revision: Revision) -> str:
+    """Return what gives questions their relevant documents back."""
+    if revision.relevant and revision.relevant[0] < revision.relevant[1]:
+        was = revision.relevant[0]
+        advice = f"relevant = {was} in golden.toml, or in [golden] of karat.toml, gives them back"
+        return f"{describe_relevant(revision)}; {advice}"
+    return "restore judgments that were removed by accident"
+
+
+def describe_relevant(revision: Revision) -> str:
+    """Return from which grade on documents are relevant, if that changed; empty if it did not."""
+    if revision.relevant is None:
+        return ""
+    was, now = revision.relevant
+    return f"the lowest grade that counts as relevant is {now}, and was {was}"
 
 
 def _count(revision: Revision, side: Side) -> Iterator[str]:
@@ -83,7 +100,12 @@ def _count(revision: Revision, side: Side) -> Iterator[str]:
 
 
 def _judgments(revision: Revision) -> Iterator[str]:
-    if revision.rejudged:
+    if revision.rejudged and revision.relevant:
+        yield (
+            f"WARNING: {describe_relevant(revision)}, so that the judgments of {_questions(revision.rejudged)} mean "
+            f"something else; both sides are scored with those of today: {list_queries(revision.rejudged)}"
+        )
+    elif revision.rejudged:
         mark = "WARNING: " if len(revision.rejudged) > _MANY * revision.common else ""
         yield (
             f"{mark}the judgments of {_questions(revision.rejudged)} changed, and both sides are scored with those of "

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, format_ms, is_missing, shorten
-from karat.evaluation import Evaluation, Segment
+from karat.evaluation import Evaluation, Revision, Segment
 from karat.stats import Outcome
 
-KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
+KINDS = ("failed", "unscored", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, in their order."""
 CHANGED_QUESTIONS = ("unasked", "removed", "new", "moved")
 """The kinds of checks on which questions are compared: to delete what fails must not pass with a warning."""
@@ -171,7 +171,9 @@ def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
         reasons.append(f"are no longer in the golden set{reworded}: {name_first(removed)}")
     if unscored := list(revision.unscored):
         number = f"{len(unscored):,} " if removed else ""
-        reasons.append(f"{number}have no relevant document any more: {name_first(unscored)}")
+        reasons.append(
+            f"{number}have no relevant document any more{_explain_unscored(revision)}: {name_first(unscored)}"
+        )
     if unmatched := list(revision.unmatched):
         number = f"{len(unmatched):,} " if reasons else ""
         reasons.append(f"{number}cannot be compared, since documents that it found are gone: {name_first(unmatched)}")
@@ -181,6 +183,12 @@ def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
         reason=f"{counted} that the baseline scored {'; '.join(reasons)}",
         current=gone, limit=allowed, n=total,
     )  # fmt: skip
+
+
+def _explain_unscored(revision: Revision) -> str:
+    """Return which grades count as relevant, if others did when the baseline was recorded."""
+    was, now = revision.relevant or (0, 0)
+    return f", since the lowest grade that counts as relevant is {now}, and was {was}" if was < now else ""
 
 
 def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operations: Operations) -> Iterator[Operation]:
@@ -203,7 +211,8 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
     counted = [*empty, *failed[max(0, tolerated - allowed) :]]
     lost = [query for query in counted if then.get(query)]
     unknown = [query for query in counted if query not in then]
-    reason = f"{count_of(len(empty), len(answerable), 'answerable queries')} returned nothing"
+    noun = "queries that have something relevant" if candidate.unjudged else "answerable queries"
+    reason = f"{count_of(len(empty), len(answerable), noun)} returned nothing"
     reason += _describe_unsteady([query for query in empty if answered.get(query)], candidate)
     if counted[len(empty) :]:
         reason += f", and {len(failed):,} failed"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from karat.core import open_lazily
 from karat.files import Mistakes, Reading, Row
+from karat.golden._assumed import list_assumptions
 from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._questions import LISTED, Question, describe_questions, digest_judged_documents
@@ -68,6 +69,7 @@ __all__ = [
     "find_giveaway",
     "fingerprint",
     "identify",
+    "list_assumptions",
     "measure_passage",
     "merge",
     "merge_in_place",

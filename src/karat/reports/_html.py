@@ -195,8 +195,9 @@ def _describe_asked(document: DecisionDocument) -> Iterator[str]:
     """Yield how many questions were asked, how many failed, and how many with an answer returned nothing."""
     yield count(document.run.queries, "query", "queries")
     yield f"{document.run.failed:,} failed"
-    empty = sum(not (query.hits or query.error or query.unanswerable) for query in document.queries)
-    yield f"{empty:,} returned nothing"
+    empty = [query for query in document.queries if not (query.hits or query.error or query.unanswerable)]
+    unjudged = sum(query.unjudged is True for query in empty)
+    yield f"{len(empty):,} returned nothing{f', {unjudged:,} of them with nothing to find' if unjudged else ''}"
 
 
 def _changes(baseline: BaselineFacts | None) -> str:

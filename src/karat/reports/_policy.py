@@ -49,6 +49,7 @@ def _describe_operations(policy: PolicyDocument) -> Iterator[str]:
         if limits.failed is None
         else f"failed: no decision if more than 1 query and {limits.failed:.3g} of them fail"
     )
+    yield "unscored: inconclusive if the golden set has nothing relevant for more than 0.5 of a mean's questions"
     yield (
         "removed: inconclusive if more than 1 question and 0.02 of the baseline's left the golden set, until karat "
         "baseline rebase"

@@ -8,11 +8,12 @@ from karat.core import Measure, MeasureError
 from karat.reports._words import clean, describe_aim, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
-OPERATIONS = ("attempt", "failed", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
+OPERATIONS = ("attempt", "failed", "unscored", "unasked", "removed", "new", "moved", "empty", "texts", "slow")
 """The kinds of the operational checks, which come first."""
 CHANGED_QUESTIONS = ("unasked", "removed", "new", "moved")
 """Those that are about which questions are compared: they may fail a run whatever on_inconclusive is."""
 _REMEDIES = {
+    "unscored": "something relevant for most of the questions: judgments, or the grade from which on they count",
     "unasked": "a run that asks every question (karat eval)",
     "removed": "the questions and judgments again, or a reviewed 'karat baseline rebase', which shows what goes",
     "new": "a baseline with most of the questions ('karat baseline rebase --from RUN', or 'karat baseline update')",
@@ -165,6 +166,7 @@ def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
     """Return what each of the unknowns needs: all of it is needed."""
     remedies = [_REMEDIES[check.kind] for check in unsure if check.kind in CHANGED_QUESTIONS]
     floors = ["labels or judgments, as the checks say"] if any(check.kind in _FLOORS for check in unsure) else []
+    floors += [_REMEDIES[check.kind] for check in unsure if check.kind == "unscored"]
     tested = [check for check in unsure if check.kind not in (*OPERATIONS, *_FLOORS)]
     if document.baseline is None:
         return "; ".join([*remedies, *floors, *(["a baseline"] if tested and not remedies else [])]) or "a baseline"

@@ -124,12 +124,15 @@ def describe_rule(check: CheckRow) -> str:
     'falls by at most 0.1, on 9 of 12'
     >>> describe_rule(CheckRow(metric="CiteFirst", kind="min", limit=0.9, unanswered=3, outcome="pass", reason=""))
     'at least 0.9, 3 unanswered as worst'
+    >>> describe_rule(CheckRow(metric="R@5", kind="min", limit=0.9, scored=1, answerable=21, outcome="pass", reason=""))
+    'at least 0.9, mean of 1 of 21 queries'
     """
     compared = "" if check.total is None else f", on {check.n:,} of {check.total:,}"
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
     unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
     unknown = f", {check.unknown:,} of unknown text as worst" if check.unknown else ""
-    return _describe_limit(check) + compared + unanswered + unjudged + unknown
+    scored = "" if check.scored is None else f", mean of {check.scored:,} of {check.answerable:,} queries"
+    return _describe_limit(check) + scored + compared + unanswered + unjudged + unknown
 
 
 def describe_limits(checks: Iterable[CheckRow], measure: MeasureRow) -> str:

@@ -13,7 +13,7 @@ from karat.schema._types import Count, Number, Score
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
-    "must_pass", "min_gain_abs", "failed", "unasked", "removed", "new",
+    "must_pass", "min_gain_abs", "failed", "unscored", "unasked", "removed", "new",
     "moved", "empty", "texts", "slow", "attempt",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
@@ -195,6 +195,15 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     unknown: Annotated[
         Count | None,
         Meta(description="How many answers count as the worst value because the text of a hit or citation is unknown."),
+    ] = None
+    scored: Annotated[
+        Count | None,
+        Meta(
+            description="How many answerable queries the mean is of, if the golden set has nothing relevant for some."
+        ),
+    ] = None
+    answerable: Annotated[
+        Count | None, Meta(description="How many answerable queries there are, if the mean is of some of them only.")
     ] = None
     needed: Annotated[
         Count | None,

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from karat.core import GRADES, HIGHEST_GRADE, GoldenSet, InputError
 from karat.files import Reading
+from karat.golden._assumed import UNDECLARED
 
 BINARY = ("not relevant", "relevant")
 HIGHEST = HIGHEST_GRADE
@@ -77,7 +78,7 @@ def find_scale(best: Iterable[int], reading: Reading, source: str, place: str = 
     if top > 1:
         why, other = _explain_start(start, grades), 2 if start == 1 else 1
         reading.note(
-            f"{source}: grades go up to {top} without saying what they mean: relevant from {start} on{why}; "
+            f"{source}: grades go up to {top} {UNDECLARED}: relevant from {start} on{why}; "
             f"relevant = {start} in {place} confirms that, relevant = {other} changes it"
         )
     return guess

@@ -52,7 +52,7 @@ class Acceptance:
 
     @property
     def inconclusive(self) -> tuple[Check, ...]:
-        """The inconclusive checks against the replaced baseline, in spite of which the run was accepted."""
+        """The inconclusive checks in spite of which the run was accepted."""
         return () if self.baseline.forced else _find_unknown(self.decision)
 
 
@@ -125,9 +125,12 @@ def _decide(
 
 
 def _find_unknown(decision: Decision) -> tuple[Check, ...]:
-    """Return the inconclusive checks against a baseline; without one it is no news that nothing is known."""
-    checks = decision.checks if decision.baseline is not None else ()
-    return tuple(check for check in checks if check.outcome is Outcome.INCONCLUSIVE)
+    """Return the inconclusive checks against a baseline.
+
+    Without one it is no news that nothing is known, unless the means that are recorded are those of few questions.
+    """
+    unsure = [check for check in decision.checks if check.outcome is Outcome.INCONCLUSIVE]
+    return tuple(check for check in unsure if decision.baseline is not None or check.kind == "unscored")
 
 
 def _object(decision: Decision) -> GateFailed | None:
