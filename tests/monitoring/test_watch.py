@@ -13,7 +13,7 @@ from karat.config import ALERTS, AlertLimit, OnlineConfig
 from karat.core import InputError
 from karat.monitoring import RULES, exit_code, list_open_alerts, watch
 from karat.online import RE_SEARCH, LoggedEvent
-from karat.reports import describe_watch
+from karat.reports import describe_watch, list_watch_tables, render_watch_html
 from karat.store import open_store
 from monitoring.logs import CONFIG, DAY, find, look, make_query, make_window, write
 
@@ -236,7 +236,34 @@ def test_an_alert_holds_for_as_long_as_it_says(path: Path) -> None:
         write(path, make_window(number, error=error))
         alert = find(look(path, number + 1, config), "errors")
         states.append((alert.state, alert.minutes))
-    assert states == [("fine", 5), ("fine", 0), ("fine", 5), ("firing", 10), ("firing", 15)]
+    assert states == [("beyond", 5), ("fine", 0), ("beyond", 5), ("firing", 10), ("firing", 15)]
+
+
+def test_what_is_beyond_its_limit_is_not_fine(path: Path) -> None:
+    """Every query failed, for 5 of 10 minutes: no alert yet, and no word that it is fine."""
+    config = only("nothing_found", errors=AlertLimit(limit=0.5, minutes=10))
+    write(path, make_window(0, error="down"))
+    report = look(path, 1, config)
+    alert = find(report, "errors")
+    assert (alert.value, alert.state, alert.minutes, alert.minutes_needed) == (1.0, "beyond", 5, 10)
+    assert (report.status, report.opened) == ("fine", ())
+    assert "errors is beyond the limit, not long enough to fire; 1 of 2 alerts is fine." in describe_watch(report)
+    table = next(iter(list_watch_tables(report)))
+    assert [row[:2] for row in table.rows] == [("errors", "beyond, for 5 of 10 min"), ("nothing_found", "fine")]
+    page = render_watch_html(report)
+    assert "Beyond a limit" in page
+    assert "beyond</span>, for 5 of 10 min" in page
+
+
+def test_an_open_alert_that_is_beyond_its_limit_again_is_not_closed(path: Path) -> None:
+    """After ten bad minutes nobody could tell for a window, and the next is bad: five of ten minutes, still open."""
+    config = only(errors=AlertLimit(limit=0.5, minutes=10))
+    write(path, [*make_window(0, error="down"), *make_window(1, error="down")])
+    assert look(path, 2, config).opened == ("errors",)
+    later = look(path, 2, replace(config, alerts={"errors": AlertLimit(limit=0.5, minutes=15)}))
+    assert (find(later, "errors").state, later.status, later.closed) == ("beyond", "alert", ())
+    write(path, make_window(2))
+    assert look(path, 3, config).closed == ("errors",)
 
 
 def test_an_alert_is_opened_and_closed_once(path: Path) -> None:

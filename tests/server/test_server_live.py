@@ -11,9 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from karat import online
+from karat.config import ALERTS
 from karat.index import Indexer
+from karat.monitoring import open_watched, watch
 from karat.pages import keep_traffic
 from karat.server._live_charts import list_ticks
+from monitoring.logs import DAY, make_query, write
 from server.served import find_sessions, make_client, make_project
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -96,6 +99,29 @@ def test_an_alert_is_said_in_words_and_units(client: TestClient) -> None:
         assert re.search(r"[Nn]o query for [\d.]+ hours, an alert from 60 min", text)
     assert re.search(r"[\d,]+ min<span class=\"was\">n = 1", page)
     assert "e+0" not in page
+
+
+def test_an_alert_that_is_open_is_named_on_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be measured now, and is a row of the table all the same; one that is beyond its limit is not fine."""
+    make_project(tmp_path)
+    off = "\n".join(f"{name} = false" for name in ALERTS if name not in ("errors", "divergent"))
+    with (tmp_path / "karat.toml").open("a") as settings:
+        settings.write(f"[online]\nsamples = 20\n[online.alerts]\nerrors = {{ limit = 0.5, minutes = 10 }}\n{off}\n")
+    store = tmp_path / "karat.db"
+    states = {"attributes": {"lambda": "divergent"}}
+    write(store, [make_query(str(number), DAY + number, **states) for number in range(20)])
+    watch(store, config=open_watched(tmp_path).config, now=DAY + 360)
+    write(store, [make_query(f"later {number}", DAY + 300 + number, error="down") for number in range(20)])
+    indexer = Indexer(tmp_path)
+    indexer.update()
+    with monkeypatch.context() as patch:
+        patch.setattr("karat.pages._live.time.time", lambda: DAY + 660)
+        keep_traffic(indexer, "", "")
+    page = " ".join(make_client(tmp_path).get("/live").text.split())
+    assert "<code>divergent</code> is open since 2023-11-15 00:06, and cannot be measured now: no answer is" in page
+    assert '<code class="quiet">divergent</code>' in page
+    assert "beyond, for 5 of 10 min" in page
+    assert "Not measurable, since" not in page
 
 
 def test_every_query_is_in_a_share(client: TestClient) -> None:

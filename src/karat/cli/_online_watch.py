@@ -39,7 +39,7 @@ _WIDTH = 120
 def command(context: click.Context, /, store: str, every: float | None, **options: Any) -> None:
     """Look at the newest windows of live traffic in STORE: which alerts fire, which are fine, which cannot be measured.
 
-    The exit code is 0 if all are fine, 1 if one fires, 3 if the log cannot be read, and 4 if none fires and one is not
+    The exit code is 0 if none fires, 1 if one does, 3 if the log cannot be read, and 4 if none fires and one is not
     measurable. The table [online.alerts] of karat.toml has the alerts; you can switch off each of them.
 
     Example: karat online watch karat.db --project examples/hotel --every 60
@@ -113,7 +113,8 @@ def _follow(store: str, watched: Watched, every: float, options: dict[str, Any])
 def _parts(report: WatchReport) -> Iterator[str]:
     from karat.reports import describe_watch, list_watch_tables
 
-    yield bold(coloured(escaped(describe_watch(report)), _COLOURS[report.status]))
+    beyond = report.status == "fine" and any(alert.state == "beyond" for alert in report.alerts)
+    yield bold(coloured(escaped(describe_watch(report)), "yellow" if beyond else _COLOURS[report.status]))
     for title, head, rows in list_watch_tables(report):
         if rows:
             cells = [[printable(cell, _WIDTH) for cell in row] for row in rows]

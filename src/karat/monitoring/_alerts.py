@@ -39,7 +39,7 @@ def record_alerts(
 
     Only a look that knows the newest window changes anything: one that was overtaken by another, or whose clock was set
     back before that window, does not. A clock that was ahead for a while leaves nothing behind. An alert that
-    is not measurable stays as it is.
+    is not measurable, or beyond its limit for too short a time to fire, stays as it is.
     """
     opened, closed = [], []
     with open_store(store, write=True) as writer, writer.transaction():

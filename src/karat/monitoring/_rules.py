@@ -8,7 +8,7 @@ from typing import Literal
 
 from karat.config import AlertLimit
 from karat.monitoring._windows import Window
-from karat.schema.watch import AlertState, WatchAlert, WatchValue
+from karat.schema.watch import WatchAlert, WatchState, WatchValue
 
 _ROUNDING = 1e-9
 """130 ms is 0.30000000000000004 more than 100 ms."""
@@ -71,7 +71,7 @@ def judge_alert(
     """Return an alert by its signal in windows that are complete, the oldest first.
 
     It fires if the newest window is beyond the limit, and so are windows before it, without one that is not, for as
-    long as it says. What is not measured in the newest window is not measurable.
+    long as it says; until then it is beyond. What is not measured in the newest window is not measurable.
     """
     value = windows[-1][1]
     held = 0.0
@@ -79,10 +79,10 @@ def judge_alert(
         if earlier.value is None or not is_beyond(name, earlier.value, limit.limit):
             break
         held += window.minutes
-    state: AlertState = "not measurable"
+    state: WatchState = "not measurable"
     if value.value is not None:
         beyond = is_beyond(name, value.value, limit.limit)
-        state = "firing" if beyond and held >= limit.minutes else "fine"
+        state = "fine" if not beyond else "firing" if held >= limit.minutes else "beyond"
     return make_alert(name, limit, value, state, minutes=held, opened=opened)
 
 
@@ -90,7 +90,7 @@ def make_alert(
     name: str,
     limit: AlertLimit,
     value: WatchValue,
-    state: AlertState,
+    state: WatchState,
     *,
     minutes: float = 0.0,
     opened: str | None = None,
@@ -108,4 +108,5 @@ def make_alert(
         reason=value.reason,
         evidence=value.evidence,
         opened=opened,
+        minutes_needed=limit.minutes,
     )

@@ -19,7 +19,7 @@ from karat.monitoring._windows import Window
 from karat.online import LogReader, check_health
 from karat.projects import Project
 from karat.schema import OnlineHealth
-from karat.schema.watch import AlertState, WatchAlert, WatchReport, WatchValue, WatchWindow
+from karat.schema.watch import WatchAlert, WatchReport, WatchState, WatchValue, WatchWindow
 from karat.store import Store, has_store, open_store
 
 LOG = "log"
@@ -155,7 +155,7 @@ def _judge(
 
 def _judge_now(name: str, limit: AlertLimit, value: WatchValue, opened: str | None) -> WatchAlert:
     """Return an alert by what is so at the time of the look."""
-    state: AlertState = "not measurable"
+    state: WatchState = "not measurable"
     if value.value is not None:
         state = "firing" if is_beyond(name, value.value, limit.limit) else "fine"
     return make_alert(name, limit, value, state, opened=opened)

@@ -158,6 +158,7 @@ def _describe_traffic(index: Index, store: LiveStore) -> TrafficLine | None:
         p95=report.latency.p95 if report.latency else None,
         status=watch.status,
         firing=tuple(describe_alert(alert) for alert in watch.alerts if alert.state == "firing"),
+        beyond=tuple(alert.name for alert in watch.alerts if alert.state == "beyond"),
     )
 
 

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from karat.reports._watch import (
         describe_alert,
         describe_canary,
+        describe_state,
         describe_watch,
         format_signal,
         list_canary_tables,
@@ -102,6 +103,7 @@ __all__ = [
     "describe_rule",
     "describe_sample",
     "describe_shadow",
+    "describe_state",
     "describe_traffic",
     "describe_trial",
     "describe_watch",
@@ -198,6 +200,7 @@ _HOME = {
     **dict.fromkeys(
         (
             "describe_alert",
+            "describe_state",
             "describe_canary",
             "describe_watch",
             "format_signal",

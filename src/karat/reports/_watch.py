@@ -20,7 +20,7 @@ _UNITS = {
 }
 """What stands above a table of a page, by its title."""
 _TWO_HOURS = 120.0
-_ORDER = ("firing", "not measurable", "fine")
+_ORDER = ("firing", "beyond", "not measurable", "fine")
 _SHORT = {
     "coverage": "coverage", "citation": "citation", "delta_s_p90": "delta-S p90", "delta_s_median": "delta-S median",
     "divergent": "divergent", "rank_similarity": "tau-b", "p95": "p95 rise", "errors": "errors",
@@ -39,7 +39,7 @@ class WatchTable(NamedTuple):
 
 _WORDS = ("alert", "about", "is now", "state", "fires", "rule", "condition", "window")
 _WIDE = ("alert", "why")
-_TONES = {"ALERT": "fail", "fine": "pass", "not measurable": "none", "not met": "none"}
+_TONES = {"ALERT": "fail", "beyond": "none", "fine": "pass", "not measurable": "none", "not met": "none"}
 """How the words of the column "state" look on a page."""
 
 
@@ -51,15 +51,25 @@ def render_watch_html(report: WatchReport) -> str:
         facts.append(("Queries", f"{report.window.samples:,}"))
     if report.off:
         facts.append(("Switched off", ", ".join(report.off)))
+    beyond = report.status == "fine" and any(alert.state == "beyond" for alert in report.alerts)
     return render_page(
         "Live traffic",
-        {"fine": "Fine", "alert": "Alert", "not measurable": "Not measurable"}[report.status],
+        "Beyond a limit"
+        if beyond
+        else {"fine": "Fine", "alert": "Alert", "not measurable": "Not measurable"}[report.status],
         describe_watch(report),
         facts,
         report.notes,
         _list_sections(report),
-        state=_CLASSES[report.status],
+        state="inconclusive" if beyond else _CLASSES[report.status],
     )
+
+
+def describe_state(alert: WatchAlert) -> str:
+    """Return the state of an alert in words, such as ``beyond, for 5 of 15 min``."""
+    if alert.state == "beyond":
+        return f"beyond, for {alert.minutes:g} of {alert.minutes_needed:g} min"
+    return _STATES[alert.state]
 
 
 def describe_alert(alert: WatchAlert) -> str:
@@ -74,8 +84,12 @@ def describe_watch(report: WatchReport) -> str:
     """Return the report in a sentence."""
     firing = [alert for alert in report.alerts if alert.state == "firing"]
     unknown = [alert for alert in report.alerts if alert.state == "not measurable"]
-    fine = len(report.alerts) - len(firing) - len(unknown)
+    beyond = [alert for alert in report.alerts if alert.state == "beyond"]
+    fine = len(report.alerts) - len(firing) - len(beyond) - len(unknown)
     parts = [f"{', '.join(alert.name for alert in firing)} {'fires' if len(firing) == 1 else 'fire'}"] if firing else []
+    if beyond:
+        names = ", ".join(alert.name for alert in beyond)
+        parts.append(f"{names} {'is' if len(beyond) == 1 else 'are'} beyond the limit, not long enough to fire")
     parts += [f"{fine} of {count(len(report.alerts), 'alert')} {'is' if fine == 1 else 'are'} fine"]
     if unknown:
         parts.append(f"{len(unknown)} {'is' if len(unknown) == 1 else 'are'} not measurable")
@@ -134,7 +148,7 @@ def _has(window: WatchWindow, name: str) -> bool:
 
 def _row_alert(alert: WatchAlert) -> tuple[str, ...]:
     why = alert.reason or "; ".join(alert.evidence)
-    state = _STATES[alert.state]
+    state = describe_state(alert)
     if alert.opened and alert.state != "firing":
         state = f"{state}, open since {alert.opened}"
     elif alert.opened:

@@ -18,6 +18,7 @@ from karat.pages import link_session, show_value
 from karat.reports import (
     describe_alert,
     describe_rule,
+    describe_state,
     describe_trial,
     explain_outcome,
     format_odds,
@@ -118,7 +119,9 @@ def make_environment() -> Environment:
     environment.globals.update(
         describe_comparison=describe_comparison, head_comparison=head_comparison, rate_difference=rate_difference
     )
-    environment.globals.update(describe_alert=describe_alert, format_signal=format_signal)
+    environment.globals.update(
+        describe_alert=describe_alert, describe_state=describe_state, format_signal=format_signal
+    )
     environment.globals.update(draw_traffic=draw_traffic, draw_latency=draw_latency)
     environment.globals.update(draw_session=draw_session, draw_timeline=draw_timeline)
     return environment

@@ -115,6 +115,8 @@ class TrafficLine(Struct, frozen=True, kw_only=True):
     """fine, alert or not measurable."""
     firing: tuple[str, ...]
     """The alerts that fire, in words."""
+    beyond: tuple[str, ...] = ()
+    """The names of those that are beyond their limit, but not yet for as long as it takes."""
 
 
 class TrialLine(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,15 @@
 
 from karat.schema.watch._canary import CanaryReport, CanaryRule, CanaryWindow
 from karat.schema.watch._rollouts import OnlineAlert, OnlineFlag, OnlineTrial
-from karat.schema.watch._watch import AlertState, WatchAlert, WatchMessage, WatchReport, WatchValue, WatchWindow
+from karat.schema.watch._watch import (
+    AlertState,
+    WatchAlert,
+    WatchMessage,
+    WatchReport,
+    WatchState,
+    WatchValue,
+    WatchWindow,
+)
 
 __all__ = [
     "AlertState",
@@ -15,6 +23,7 @@ __all__ = [
     "WatchAlert",
     "WatchMessage",
     "WatchReport",
+    "WatchState",
     "WatchValue",
     "WatchWindow",
 ]

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from karat.schema._types import Count
 
 AlertState = Literal["firing", "fine", "not measurable"]
+WatchState = Literal["firing", "beyond", "fine", "not measurable"]
 
 
 class WatchValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,7 +42,9 @@ class WatchAlert(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     name: str
     title: str
-    state: AlertState
+    state: Annotated[
+        WatchState, Meta(description="beyond: the signal is beyond the limit, but not yet for as long as it takes.")
+    ]
     value: float | None
     n: Count
     limit: Annotated[float | None, Meta(description="Null for a change, which is one or is not.")]
@@ -50,6 +53,7 @@ class WatchAlert(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(description="Why it is not measurable; empty if it is.")]
     evidence: tuple[str, ...]
     opened: Annotated[str | None, Meta(description="When it was opened, in UTC; null if it is not open.")]
+    minutes_needed: Annotated[float, Meta(description="For how long it has to be beyond the limit to fire.")] = 0.0
 
 
 class WatchReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
