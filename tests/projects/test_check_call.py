@@ -85,7 +85,7 @@ def test_a_query_that_failed_is_told_with_its_words(project: Path) -> None:
     with pytest.raises(GateFailed) as refused:
         check(project, broken)
     text = str(refused.value)
-    assert "q003, must find something relevant: it failed: ConnectionError: refused\\x1b[2J" in text
+    assert "q003, must find something relevant at any rank: it failed: ConnectionError: refused\\x1b[2J" in text
     assert "expected: dogs\n  found: nothing" in text
     assert text.replace("\n", "").isprintable()
 

@@ -53,7 +53,7 @@ def test_the_number_of_possible_must_pass_queries_is_said() -> None:
     proposal = propose_rules(run, named_policy("default", ["RR@10"]))
     assert proposal is not None
     assert (len(proposal.must_pass), proposal.certain) == (5, 7)
-    assert "(5 of 7 that were found at rank 1; name those that must never be lost)" in proposal.toml
+    assert "5 of 7 that were found at rank 1; name those that must never be lost." in proposal.toml
 
 
 def test_constant_scores_have_the_tolerated_drop_as_margin() -> None:
@@ -65,16 +65,16 @@ def test_constant_scores_have_the_tolerated_drop_as_margin() -> None:
 
 
 def test_what_is_pasted_keeps_the_policy_and_adds_floors() -> None:
-    """The text is TOML of [gate]: the rules of the policy with their limits, and a floor each."""
+    """The whole text is TOML for the end of [gate]: what must stay at rank 1, and each rule with a floor."""
     run = make_evaluation(values={"RR@10": {f"q{i}": value for i, value in enumerate(VALUES)}})
     before = named_policy("rig", ["RR@10"])
     proposal = propose_rules(run, before)
     assert proposal is not None
-    chosen = proposal.toml.rpartition("# must_pass")[2]
-    file = f'[gate]\nextends = "rig"\nmust_pass{chosen}\n{proposal.toml}'  # it has the table already, as init wrote it
+    file = f'[gate]\nextends = "rig"\n{proposal.toml}'  # it has the table already, as init wrote it
     after = read_policy(None, tomllib.loads(file)["gate"], measures=["RR@10"])
     assert after.rules == (Rule(metric="RR@10", min=proposal.floors[0].floor, max_drop_abs=0.0),)
-    assert after.must_pass == tuple(Must(query=query) for query in proposal.must_pass)
+    assert after.must_pass == tuple(Must(query=query, metric="RR@10", min=1.0) for query in proposal.must_pass)
+    assert (proposal.must_pass_metric, proposal.must_pass) == ("RR@10", ("q0", "q1", "q3", "q5", "q7"))
     assert propose_rules(run, after) is None
 
 
@@ -93,9 +93,11 @@ def test_the_command_proposes_and_writes_nothing_else(
     monkeypatch.setattr(sys, "argv", ["karat", "baseline", "update", str(path)])
     with pytest.raises(SystemExit) as ended:
         main()
-    _, err = capsys.readouterr()
+    out, err = capsys.readouterr()
     assert not ended.value.code
-    assert '[[gate.rules]]\nmetric = "RR@10"\nmin = 0.74 # 0.8750 - 0.1306\nnon_inferior = true\n' in err
+    assert '[[gate.rules]]\nmetric = "RR@10"\nmin = 0.74 # 0.8750 - 0.1306\nnon_inferior = true\n' in out
+    assert "gate" in tomllib.loads(out), "nothing but TOML is on standard output"
+    assert "the policy has no floors" in err
     assert (tmp_path / "karat.toml").read_text() == TOML
     monkeypatch.setattr(sys, "argv", ["karat", "baseline", "update", str(path), "--json"])
     with pytest.raises(SystemExit):

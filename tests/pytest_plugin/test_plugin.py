@@ -109,7 +109,7 @@ def test_a_failure_is_short_and_names_the_queries(suite: Path, run_pytest: Pytes
         "    q-gym  1.000 to 0.000  where is the gym",
     ]
     assert second.splitlines()[1:5] == [
-        "q-bar, must find something relevant: nothing relevant was found",
+        "q-bar, must find something relevant at any rank: nothing relevant was found",
         "  where is the bar",
         "  expected: bar",
         "  found: pool, wifi",
@@ -290,7 +290,7 @@ def test_ids_from_the_golden_set_are_shown_harmless(suite: Path, tiny: GoldenSet
     )
     result = run_pytest("-v", "--color=no")
     assert "test_search[must pass: q%1B[31m%FC] FAILED" in result.stdout, result.stdout
-    why = "must find something relevant: nothing relevant was found"
+    why = "must find something relevant at any rank: nothing relevant was found"
     assert f"q\\x1b[31m\u00fc, {why}\n  where is\\x1b[2J the spa\n" in result.stdout
     assert "\x1b" not in result.stdout
 
@@ -305,7 +305,8 @@ def test_junit_has_a_case_and_a_reason_for_each_rule(suite: Path, run_pytest: Py
         "test_search[empty]": "pass: empty, at most 1: 0 of 10 answerable queries returned nothing",
         "test_search[RR@10]": "inconclusive: RR@10, not worse: "
         "there is no baseline yet; karat baseline update RUN records one",
-        "test_search[must pass: q-bar]": "pass: q-bar, must find something relevant: something relevant was found",
+        "test_search[must pass: q-bar]": "pass: q-bar, must find something relevant at any rank: "
+        "something relevant was found",
     }
 
 

@@ -70,7 +70,7 @@ def test_a_query_that_must_pass_shows_what_was_expected_and_found() -> None:
     must = make_check("must_pass", "fail", query="q3", metric=None, current=None, limit=None, reason="nothing")
     document = typed(make_document(outcome="fail", checks=[must]))
     assert explain_checks(document, document.checks).splitlines() == [
-        "q3, must find something relevant: nothing",
+        "q3, must find something relevant at any rank: nothing",
         "  What of q3?",
         "  expected: d-q3",
         "  found: x1, d-q3, x3, x4, x5",

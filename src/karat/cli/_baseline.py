@@ -12,7 +12,7 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
-from karat.cli._table import emit, escaped, printable, quantity, render, tell
+from karat.cli._table import emit, escaped, printable, quantity, render
 from karat.cli._verbs import HintingGroup
 from karat.core import count_things
 from karat.files import shorten_path
@@ -70,7 +70,8 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     If a run has other parameters or another system than karat.toml, name its file. The run is checked against the
     floors of the policy and against the baseline that it replaces. A run that fails is refused unless you give --force
     a reason to accept it; so is one that got worse by more than is tolerated, even if that may be chance. If the policy
-    has no floors, karat proposes floors and must-pass queries, as TOML to paste. It writes nothing but the baseline.
+    has no floors, karat proposes floors and must-pass queries, as TOML to paste, which is all that it prints on
+    standard output. It writes nothing but the baseline.
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
@@ -113,8 +114,9 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     if as_json:
         emit(to_json(summarise_acceptance(acceptance)))
     elif proposal is not None:
-        say(f"the policy has no floors; for {shorten_path(project.config.folder / 'karat.toml')}, if you agree:")
-        tell(proposal.toml.rstrip("\n"))
+        place = shorten_path(project.config.folder / "karat.toml")
+        say(f"the policy has no floors; for the end of the table [gate] in {place}, if you agree:")
+        emit(proposal.toml.rstrip("\n"))
 
 
 def _say_outdated(project: Project, run: Run) -> None:

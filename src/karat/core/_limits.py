@@ -18,7 +18,7 @@ def describe_limit(kind: str, metric: str, limit: float | None) -> str:
     """
     if kind == "must_pass":
         if limit is None:
-            return "must find something relevant"
+            return "must find something relevant at any rank"
         return f"must reach {limit:g}" if metric else "must return nothing"
     if kind == "attempt":
         return "must not fail"

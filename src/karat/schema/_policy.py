@@ -80,7 +80,9 @@ class RuleProposal(Struct, frozen=True, kw_only=True):
     certain: int
     """How many queries have a relevant hit at rank 1."""
     toml: str
-    """The same as a text to paste into karat.toml."""
+    """The same as a text to paste at the end of the table [gate] of karat.toml."""
+    must_pass_metric: str = ""
+    """The measure that has to stay 1 for these queries, such as RR@10; empty if there are none."""
 
 
 class AcceptanceReport(Struct, frozen=True, kw_only=True):

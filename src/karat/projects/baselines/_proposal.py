@@ -22,17 +22,21 @@ def propose_rules(evaluation: Evaluation, policy: Policy) -> RuleProposal | None
     A floor is the mean minus the larger of the tolerated drop and two standard errors of the mean, rounded down to
     hundredths: the same system on other questions of the same kind stays above it in about 98 of 100 cases. If each
     query has 0 or 1, Wilson's lower bound takes the place of the standard errors, which are 0 where all are right. The
-    must-pass queries have a relevant hit at rank 1 in every wording and repeat.
+    must-pass queries have a relevant hit at rank 1 in every wording and repeat, and have to keep it there.
     """
     if any(rule.min is not None and rule.is_measure for rule in policy.rules):
         return None
     floors = tuple(_propose_floors(evaluation, policy))
     if not floors:
         return None
-    certain = [] if policy.must_pass else _find_certain(evaluation)
+    metric, certain = ("", []) if policy.must_pass else _find_certain(evaluation)
     must_pass = tuple(certain[:_MUST_PASS])
     return RuleProposal(
-        floors=floors, must_pass=must_pass, certain=len(certain), toml=_render(floors, must_pass, len(certain))
+        floors=floors,
+        must_pass=must_pass,
+        must_pass_metric=metric if must_pass else "",
+        certain=len(certain),
+        toml="\n".join([*_render_must_pass(must_pass, metric, len(certain)), *_render_floors(floors)]) + "\n",
     )
 
 
@@ -69,29 +73,35 @@ def _measure_error(values: Sequence[float]) -> float:
     return _ERRORS * math.sqrt(variance / n)
 
 
-def _find_certain(evaluation: Evaluation) -> list[str]:
-    """Return the queries with a relevant hit at rank 1, in the order of the golden set."""
+def _find_certain(evaluation: Evaluation) -> tuple[str, list[str]]:
+    """Return the measure that is 1 for a relevant hit at rank 1, and the queries that have one, in the set's order."""
     names = [name for name in evaluation.scores.measures if Measure.parse(name).definition.name == "RR"]
     values = evaluation.values(names[0]) if names else {}
-    return [query for query in evaluation.queries if values.get(query) == 1 and query not in evaluation.failures]
+    certain = [query for query in evaluation.queries if values.get(query) == 1 and query not in evaluation.failures]
+    return (names[0] if names else ""), certain
 
 
-def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...], certain: int) -> str:
-    lines = [
-        "# Floors: the mean of this run minus the tolerated drop, or minus two standard errors of the mean if that is",
-        "# more (for scores of 0 and 1: Wilson's bound).",
-        "# They hold without a baseline, and stop a slow decline that no single comparison shows.",
-    ]
+def _render_must_pass(must_pass: tuple[str, ...], metric: str, certain: int) -> Iterator[str]:
+    """Yield the lines that come first: what follows a rule belongs to that rule."""
+    if not must_pass:
+        return
+    yield "# For the end of the table [gate]: questions that must keep a relevant hit at rank 1. These are"
+    yield f"# {len(must_pass)} of {certain:,} that were found at rank 1; name those that must never be lost."
+    yield "must_pass = ["
+    for query in must_pass:
+        yield f"    {{ query = {json.dumps(query, ensure_ascii=False)}, metric = {json.dumps(metric)}, min = 1 }},"
+    yield "]"
+    yield ""
+
+
+def _render_floors(floors: tuple[ProposedFloor, ...]) -> Iterator[str]:
+    yield "# Floors: the mean of this run minus the tolerated drop, or minus two standard errors of the mean if that is"
+    yield "# more (for scores of 0 and 1: Wilson's bound)."
+    yield "# They hold without a baseline, and stop a slow decline that no single comparison shows."
     for proposal in floors:
-        lines += [
-            "",
-            "[[gate.rules]]",
-            f"metric = {json.dumps(proposal.metric)}",
-            f"min = {proposal.floor:g} # {proposal.mean:.4f} - {proposal.margin:.4f}",
-            *(f"{name} = {json.dumps(value)}" for name, value in proposal.keeps.items()),
-        ]
-    if must_pass:  # a comment: a file that has the table [gate] already cannot have it twice
-        ids = ", ".join(json.dumps(query, ensure_ascii=False) for query in must_pass)
-        which = f"{len(must_pass)} of {certain:,} that were found at rank 1; name those that must never be lost"
-        lines += ["", f"# For the table [gate] ({which}):", f"# must_pass = [{ids}]"]
-    return "\n".join(lines) + "\n"
+        yield ""
+        yield "[[gate.rules]]"
+        yield f"metric = {json.dumps(proposal.metric)}"
+        yield f"min = {proposal.floor:g} # {proposal.mean:.4f} - {proposal.margin:.4f}"
+        for name, value in proposal.keeps.items():
+            yield f"{name} = {json.dumps(value)}"
