@@ -138,7 +138,7 @@ def test_latencies_of_any_size_are_short(
 def test_json_has_all_of_it(run: Run, three: GoldenSet) -> None:
     """The same as plain numbers, at full precision, for the measures that were asked for."""
     record = json.loads(run(".", "--json", "-m", "P@1", "-m", "RR@10", "--last", "2")[0])
-    assert set(record) == {"golden", "measures", "histories", "apart", "skipped"}
+    assert set(record) == {"golden", "measures", "histories", "apart", "skipped", "variants"}
     first, second = record["histories"][0]["runs"]
     assert first["measures"] == {"P@1": 0.0, "RR@10": pytest.approx(1 / 3, abs=1e-12)}
     assert first["changes"] is None

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cli.gate_project import edited, make_project, make_run, make_set
+from karat.cli._trend_text import trend_text
 from karat.core import GoldenSet, InputError, MeasureError, UsageError
 from karat.experiments import Trend, _history, read_trend, trend_document
 from karat.projects.saved_runs import _files
@@ -207,6 +208,26 @@ def test_a_file_that_is_no_run_is_told_and_the_others_are_shown(
     ((file, message),) = trend.skipped
     assert reason in message
     assert message.startswith(str(file.path))
+
+
+def test_variants_of_sweeps_are_left_out_and_counted_unless_they_are_named(
+    tmp_path: Path, golden_set: GoldenSet
+) -> None:
+    """A sweep tried the last of three runs; if there is nothing else, or the file is named, it is shown."""
+    paths = [make_run(tmp_path, golden_set, [1] * 12, f"p-2026-01-0{day}-aaaaaaaa") for day in (1, 2, 3)]
+    log = {"experiments": [{"run": f"runs/{paths[2].name}", "sweep": "sizes.toml"}]}
+    (tmp_path / "experiments.json").write_text(json.dumps(log), encoding="utf-8")
+    report = trend_document(read_trend([tmp_path]))
+    assert ([run.run for run in report.histories[0].runs], report.variants) == ([path.name for path in paths[:2]], 1)
+    assert trend_text(report).endswith(
+        "left out: 1 run that a sweep tried; name files to see them: karat trend DIR/runs/*.jsonl"
+    )
+    named = read_trend(paths)
+    assert (len(runs_of(named)), named.variants) == (3, 0)
+    for path in paths[:2]:
+        path.unlink()
+    alone = read_trend([tmp_path])
+    assert (len(runs_of(alone)), alone.variants) == (1, 0)
 
 
 def test_only_the_newest_are_read_where_that_is_asked(tmp_path: Path, golden_set: GoldenSet) -> None:

@@ -31,7 +31,8 @@ def command(
     """Score the runs in DIR/runs, or the named ones, and show them from the oldest to the newest.
 
     karat scores all runs with the current golden set; if the set changed between two runs, a mark says so. Runs without
-    a question of the set are listed separately, and so are files that cannot be read.
+    a question of the set are listed separately, and so are files that cannot be read. Of DIR, karat leaves out the
+    variants of sweeps, which were only tried; it shows every file that is named.
 
     Example: karat trend examples/hotel -m nDCG@5 --svg trend.svg
     """

@@ -118,6 +118,9 @@ def _footnote(report: TrendReport) -> str:
             "the golden set changed between runs: each is scored with the judgments of today, on the questions that it "
             "was asked"
         )
+    if report.variants:
+        count = count_things(report.variants, "run")
+        notes.append(f"left out: {count} that a sweep tried; name files to see them: karat trend DIR/runs/*.jsonl")
     return "\n".join(notes)
 
 

@@ -12,7 +12,7 @@ from karat.core import Measure, UsageError
 from karat.evaluation import default_measures
 from karat.experiments._history import History, HistoryReader, Point, Progress
 from karat.projects import Project
-from karat.projects.saved_runs import RunFile, find_runs
+from karat.projects.saved_runs import RunFile, find_runs, leave_out_variants
 from karat.schema import (
     TrendHistory,
     TrendOtherRun,
@@ -37,6 +37,8 @@ class Trend:
     """Runs without a question of the golden set, which are not scored."""
     skipped: tuple[tuple[RunFile, str], ...] = ()
     """Files that could not be used, and why."""
+    variants: int = 0
+    """How many runs of a folder were left out because a sweep tried them."""
 
 
 def read_trend(
@@ -51,15 +53,17 @@ def read_trend(
 
     ``golden`` names the project of runs that are kept elsewhere: files, or a folder of them. With ``last`` at most that
     many of the newest runs with questions of the project's golden set are read. Files that are damaged or not finished
-    do not stop it: they are in ``skipped``.
+    do not stop it: they are in ``skipped``. Of a folder, the variants of sweeps are left out, unless there is nothing
+    else: they were tried, and are not what the project was. Files that are named are all read.
     """
     if last is not None and last < 1:
         raise UsageError(f"last={last}; choose at least 1")
     project, files = find_runs(paths, golden=golden)
+    kept = leave_out_variants(project, files) if Path(paths[0]).is_dir() else files
     chosen = measures or project.config.eval.measures or default_measures(project.golden)
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in chosen))
     reader = HistoryReader(project, names)
-    reader.read(files, last, progress)
+    reader.read(kept, last, progress)
     return Trend(
         project=project,
         fingerprint=reader.fingerprint,
@@ -67,6 +71,7 @@ def read_trend(
         histories=reader.histories,
         apart=reader.apart,
         skipped=reader.skipped,
+        variants=len(files) - len(kept),
     )
 
 
@@ -90,6 +95,7 @@ def trend_document(trend: Trend) -> TrendReport:
             for point in trend.apart
         ),
         skipped=tuple(TrendSkippedFile(**_file(file), reason=reason) for file, reason in trend.skipped),
+        variants=trend.variants,
     )
 
 

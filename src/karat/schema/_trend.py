@@ -83,3 +83,5 @@ class TrendReport(Struct, frozen=True, kw_only=True):
     """The one with the newest run first."""
     apart: tuple[TrendOtherRun, ...]
     skipped: tuple[TrendSkippedFile, ...]
+    variants: int = 0
+    """How many runs were left out because a sweep tried them; files that are named are all read."""

@@ -109,9 +109,7 @@ def choose_newest(
     tried, and are not what the project has.
     """
     digest = fingerprint(project.golden)
-    variants = find_variants(project.config.folder)
-    own = next((file.path.name for file in files if file.path.name in variants and _is_configured(project, file)), "")
-    variants -= {own}
+    variants = _find_tried(project, files)
     faults: dict[Path, str] = {}
     for file in sorted(files, key=lambda file: file.path.name in variants):
         faults[file.path] = _find_fault(project, file, digest, configured=configured)
@@ -126,6 +124,19 @@ def choose_newest(
         source=source,
         hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
     )
+
+
+def leave_out_variants(project: Project, files: Sequence[RunFile]) -> tuple[RunFile, ...]:
+    """Return the files without variants of sweeps, as :func:`choose_newest` has it, or all if there is nothing else."""
+    variants = _find_tried(project, files)
+    return tuple(file for file in files if file.path.name not in variants) or tuple(files)
+
+
+def _find_tried(project: Project, files: Sequence[RunFile]) -> frozenset[str]:
+    """Return the names of the variants of sweeps, but for the newest that has the settings of the project."""
+    variants = find_variants(project.config.folder)
+    own = next((file.path.name for file in files if file.path.name in variants and _is_configured(project, file)), "")
+    return variants - {own}
 
 
 def _is_configured(project: Project, file: RunFile) -> bool:
