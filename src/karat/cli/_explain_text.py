@@ -95,14 +95,17 @@ def _worse(document: ExplainDocument) -> str:
         return ""
     rows = [["became worse", "by", "relevant documents"]]
     for query in worse[:_WORSE]:
-        by = "; ".join(
-            f"{printable(fall.measure, 30)} {fall.was:.3f} to {fall.now:.3f}" for fall in query.falls[:_FALLS]
-        )
-        more = f"; {len(query.falls) - _FALLS:,} more" if len(query.falls) > _FALLS else ""
+        falls = list(_falls(query))
+        by = "; ".join([*falls[:_FALLS], *([f"{len(falls) - _FALLS:,} more"] if len(falls) > _FALLS else [])])
         fallen = "; ".join(map(_fall, filter(_is_lower, query.expected)))
-        rows.append([printable(query.query, _WIDTH), by + more or _NONE, fallen or _NONE])
+        rows.append([printable(query.query, _WIDTH), by or _NONE, fallen or _NONE])
     rest = len(worse) - _WORSE
     return render(rows, left=3) + (f"\n... and {rest:,} more, which --json has" if rest > 0 else "")
+
+
+def _falls(query: ExplainedQuery) -> Iterator[str]:
+    for measure, (was, now) in query.falls.items():
+        yield f"{printable(measure, 30)} {was:.3f} to {now:.3f}"
 
 
 def _is_lower(standing: DocumentStanding) -> bool:
@@ -125,8 +128,7 @@ def _what_if(document: ExplainDocument) -> str:
 def _query(query: ExplainedQuery) -> Iterator[str]:
     yield bold(f"{printable(query.query)}  {escaped(query.text)}")
     if query.falls:
-        falls = (f"{printable(fall.measure, 30)} {fall.was:.3f} to {fall.now:.3f}" for fall in query.falls)
-        yield f"became worse: {'; '.join(falls)}"
+        yield f"became worse: {'; '.join(_falls(query))}"
     if query.error:
         yield f"{'' if is_missing(query.error) else 'the system failed: '}{escaped(query.error)[:400]}"
     if query.lost and not query.error and not (query.causes and query.causes[0].strength >= LIKELY):

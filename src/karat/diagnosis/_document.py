@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from msgspec import structs
 
@@ -13,10 +14,11 @@ from karat.diagnosis._against import find_changes, find_moves
 from karat.diagnosis._hints import find_hints
 from karat.diagnosis._worse import Falls
 from karat.reports import printable
-from karat.schema import CauseGroup, ExplainDocument, ExplainedQuery, QueryChange, SystemChange
+from karat.schema import CauseGroup, ExplainDocument, ExplainedQuery, SystemChange
 
 _NAMED = 4
-_ORDER: tuple[QueryChange, ...] = ("worse", "", "new", "old")
+Change = Literal["", "worse", "new", "old"]
+_ORDER: tuple[Change, ...] = ("worse", "", "new", "old")
 
 
 def make_document(
@@ -72,7 +74,7 @@ class _Earlier:
     answers: Mapping[str, Trace]
     """Its answer to each query's own text, if it is another run, which has all that moved."""
     falls: Falls
-    status: Mapping[str, QueryChange]
+    status: Mapping[str, Change]
     """What became of each query."""
     changes: tuple[SystemChange, ...] = ()
 
@@ -85,12 +87,12 @@ class _Earlier:
     def is_other_run(self) -> bool:
         return self.name == "the other run"
 
-    def change(self, query: str) -> QueryChange:
+    def change(self, query: str) -> Change:
         return self.status.get(query, "")
 
     def weigh(self, query: str) -> float:
         """Return the greatest fall of a query."""
-        return max((abs(fall.was - fall.now) for fall in self.falls.get(query, ())), default=0.0)
+        return max((abs(was - now) for was, now in self.falls.get(query, {}).values()), default=0.0)
 
     def place(self, case: Case) -> tuple[int, float]:
         """Return the sort key of a query: what is worse comes first, the greatest fall before others."""
@@ -104,7 +106,7 @@ def _make_earlier(
         return _Earlier(answers={}, falls={}, status={})
     answers = {trace.query: trace for trace in reversed(earlier.traces) if not trace.paraphrase and not trace.repeat}
     places = _find_cut(earlier, cut, diagnosis)
-    status: dict[str, QueryChange] = {}
+    status: dict[str, Change] = {}
     for case in diagnosis.cases if answers else ():
         before = answers.get(case.query.id)
         if before is None:
@@ -185,7 +187,7 @@ def _explain(case: Case, diagnosis: Diagnosis, earlier: _Earlier, *, full: bool)
         diagnosis.explain(case, full=full),
         moved=find_moves(case, earlier.answers[id_], diagnosis.lab) if id_ in earlier.answers else (),
         change=earlier.change(id_) if id_ in diagnosis.causes else "",
-        falls=earlier.falls.get(id_, ()),
+        falls=dict(earlier.falls.get(id_, {})),
     )
 
 

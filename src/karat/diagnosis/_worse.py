@@ -9,9 +9,11 @@ from karat.core import KaratError, Measure, Run
 from karat.evaluation import Evaluation, default_measures, score_run
 from karat.gate import lower_is_better, pair_scores
 from karat.projects import Project, project_policy
-from karat.schema import MeasureFall
 
-Falls = Mapping[str, tuple[MeasureFall, ...]]
+Values = tuple[float, float]
+"""Of a query by a measure: in the earlier run, and now."""
+Falls = Mapping[str, Mapping[str, Values]]
+"""The measures by which each query became worse."""
 _TIE = 1e-9
 
 
@@ -41,10 +43,12 @@ def _select_first(run: Run) -> Run:
 
 def find_falls(now: Evaluation, was: Evaluation, measures: Iterable[str]) -> Falls:
     """Return the measures by which each query became worse, the greatest fall first; others are left out."""
-    falls: dict[str, list[MeasureFall]] = {}
+    falls: dict[str, dict[str, Values]] = {}
     for measure in measures:
         sign = -1.0 if lower_is_better(measure) else 1.0
         for query, before, after in pair_scores(now, was, measure):
             if sign * (before - after) > _TIE:
-                falls.setdefault(query, []).append(MeasureFall(measure=measure, was=before, now=after))
-    return {query: tuple(sorted(rows, key=lambda row: -abs(row.was - row.now))) for query, rows in falls.items()}
+                falls.setdefault(query, {})[measure] = before, after
+    return {
+        query: dict(sorted(rows.items(), key=lambda row: -abs(row[1][0] - row[1][1]))) for query, rows in falls.items()
+    }

@@ -89,14 +89,6 @@ class StageMove(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stage_was: Rank | None
 
 
-class MeasureFall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A measure by which a query became worse than in an earlier run."""
-
-    measure: str
-    was: Number
-    now: Number
-
-
 class ExplainedQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A query: what was expected, where it stands, and why it is not among the hits."""
 
@@ -109,11 +101,12 @@ class ExplainedQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     moved: tuple[StageMove, ...] = ()
     change: Annotated[QueryChange, _CHANGE] = ""
     falls: Annotated[
-        tuple[MeasureFall, ...],
+        dict[str, tuple[Number, Number]],
         Meta(
-            description="The measures by which it is worse than in the other run or the baseline, the greatest first."
+            description="The measures by which it is worse than in the other run or the baseline, the greatest fall "
+            "first, each with its value then and now."
         ),
-    ] = ()
+    ] = {}
 
 
 class CauseGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ _MODULES = {
     "_gain": "Gain GainDocument GainedMeasure GainedQuery NoveltyForm",
     "_floor": "FloorRatio LexicalFloor",
     "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
-        MeasureFall QueryChange StageMove StagePlace StandingState WhatIf""",
+        StageMove StagePlace StandingState WhatIf""",
     "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
     "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
     "_comparison": """AnsweredChange AnsweredMean ComparedMeasure ComparedPair ComparedRun ComparisonDocument
