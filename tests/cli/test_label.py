@@ -78,7 +78,9 @@ def test_from_a_queue_to_gold(project: Path, capsys: pytest.CaptureFixture[str])
     assert call(capsys, "proposals")[1].splitlines()[1].split() == ["0001", "open", "ana", "done", "17"]
     _, out, _ = call(capsys, "accept", "1", "--who", "ada", "--reason", "read")
     assert out.splitlines()[0] == "proposal 0001 by ana, accepted: done"
-    assert out.splitlines()[-1] == "accepted by ada: read"
+    decided, following = out.splitlines()[-2:]
+    assert decided == "accepted by ada: read"
+    assert following.startswith("next: the golden set was changed, and its version is still 1.0.0: ")
     rows = [json.loads(line) for line in (project / "set" / "judgments.jsonl").read_text().splitlines()]
     assert len(rows) == 8 + 17
     assert [row["annotator"] for row in rows if row.get("source") == "validated"] == ["cy"]

@@ -118,6 +118,22 @@ def test_a_grade_that_its_person_no_longer_gives_is_named(tmp_path):
     assert propose_labels(desk, "first", by="ana").head.left_out == {}
 
 
+def test_the_same_is_not_proposed_twice_while_it_is_open(tmp_path):
+    """What is new comes with what is open; a refused one can be made again, and an accepted one says what is next."""
+    desk = make_desk(tmp_path / "p", people=1)
+    say(desk, "ana", "q1", "d1", 2)
+    assert propose_labels(desk, "first", by="ana").head.name == "0001"
+    with pytest.raises(UsageError, match="proposal 0001 is open and has all of this already"):
+        propose_labels(desk, "first", by="bo", reason="again")
+    refused = refuse_proposal(desk, "1", by="ada", reason="not yet")
+    assert (propose_labels(desk, "first", by="ana").head.name, refused.next) == ("0002", "")
+    say(desk, "ana", "q1", "d2", 2)
+    assert len(propose_labels(desk, "first", by="ana").changes) == 2
+    accepted = accept_proposal(desk, "3", by="ada", reason="ok")
+    assert "its version is still 1.0.0: before you release it, `karat golden tag .`" in accepted.next
+    assert (show_proposal(desk, "3").next, show_proposal(desk, "2").next) == (accepted.next, "")
+
+
 def test_unfinished_pairs_come_if_somebody_wants_them(tmp_path):
     desk = make_desk(tmp_path / "p")
     with pytest.raises(UsageError, match="nothing to propose: nobody has labelled a pair of it yet"):

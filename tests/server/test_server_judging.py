@@ -215,6 +215,20 @@ def test_nobody_sees_what_others_say_of_a_pair_before_judging_it(project: Path, 
     assert (count("bo"), "ana <strong>" in client.get("/judge/agreement").text) == ((1, 0), True)
 
 
+def test_the_queue_with_the_most_finished_pairs_is_proposed_first(project: Path, client: TestClient) -> None:
+    """Disputes come last: they hold a few pairs of the other queues."""
+    desk = open_desk(project)
+    for who, grade in (("ana", 1), ("bo", 3)):
+        for document in ("d2", "d3"):
+            save_label(desk, "first", who, Answer(query="q1", document=document, grade=grade))
+    add_queue(desk, "disputes-1", kind="disputes", sources=(), adjudicator="cy")
+    save_label(desk, "disputes-1", "cy", Answer(query="q1", document="d2", grade=3))
+    page = client.get("/proposals.json").json()
+    assert (list(page["ready"]), page["finished"]) == (["first", "disputes-1"], {"first": 2, "disputes-1": 1})
+    options = re.findall(r'<option value="([^"]*)">([^<]*)', client.get("/proposals").text)
+    assert options[0] == ("first", "first (4 labels, 2 finished pairs)")
+
+
 def test_a_dispute_can_be_given_to_somebody_else(project: Path) -> None:
     """The form stays, offers those who can judge, and makes no second queue for one person; others get no link."""
     tokens = Tokens(project)
@@ -358,13 +372,16 @@ def test_a_query_has_its_judgments_and_proposals_are_made_there(project: Path, c
 def test_labels_are_proposed(project: Path, client: TestClient) -> None:
     desk = open_desk(project)
     label_all(desk, "ana", ana_says)
-    assert "first (40 labels)" in client.get("/proposals").text
+    assert "first (40 labels, 0 finished pairs)" in client.get("/proposals").text
     assert send(client, "/propose/labels", queue="first", who="ana").status_code == 400
     answer = send(client, "/propose/labels", queue="first", unfinished="on", who="ana", reason="alone")
     html = client.get(answer.headers["location"]).text
     assert "40 judgments by 1 person, on 40 pairs" in html
     assert html.count("When does café 1 open?") == 1
     assert html.count("<ins>grade ") == 40
+    again = send(client, "/propose/labels", queue="first", unfinished="on", who="ana")
+    assert (again.status_code, "proposal 0001 is open and has all of this" in again.text) == (400, True)
+    save_label(desk, "first", "bo", Answer(query="q1", document="d2", grade=ana_says("q1", "d2")))
     propose_labels(desk, "first", by="bo", unfinished=True)
     assert "2 open proposals" in client.get("/golden").text
 

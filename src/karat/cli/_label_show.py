@@ -46,6 +46,8 @@ def proposal_text(document: LabelProposal) -> str:
     if document.decision is not None:
         done = "accepted" if document.decision.accepted else "refused"
         lines.append(f"{done} by {escaped(document.decision.by)}: {escaped(document.decision.reason)}")
+    if document.next:
+        lines.append(f"next: {escaped(document.next)}")
     return "\n".join(lines)
 
 

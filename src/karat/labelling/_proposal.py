@@ -67,7 +67,7 @@ class Proposal:
 def propose(
     desk: Desk, changes: Sequence[ProposalChange], *, by: str, reason: str, left_out: Mapping[str, int] | None = None
 ) -> Proposal:
-    """Write a proposal, after checking that it fits the current golden set."""
+    """Write a proposal, after checking that it fits the current golden set, and that it is not open already."""
     desk.check_person(by)
     _check_reason(reason)
     if not changes:
@@ -77,6 +77,7 @@ def propose(
     folder = desk.folder / PROPOSALS
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
+        _refuse_twin(desk, changes)
         name = f"{max((int(name) for name in _list_names(folder)), default=0) + 1:04}"
         head = ProposalHead(
             karat="proposal", version=VERSION, name=name, by=by, at=_now(), reason=reason.strip(),
@@ -85,6 +86,18 @@ def propose(
         lines = map(msgspec.json.encode, [head, *changes])
         write_file(folder / f"{name}.jsonl", (line.decode() + "\n" for line in lines))
     return Proposal(head=head, changes=tuple(changes))
+
+
+def _refuse_twin(desk: Desk, changes: Sequence[ProposalChange]) -> None:
+    """Refuse what an open proposal has already: somebody would have to decide on it twice."""
+    folder, wanted = desk.folder / PROPOSALS, {msgspec.json.encode(change) for change in changes}
+    for name in _list_names(folder):
+        try:
+            other = read_proposal(desk, name)
+        except InputError:
+            continue  # what cannot be read is named where proposals are listed
+        if other.state == "open" and wanted <= {msgspec.json.encode(change) for change in other.changes}:
+            raise UsageError(f"proposal {name} is open and has all of this already; accept or refuse it first")
 
 
 def read_proposal(desk: Desk, name: str) -> Proposal:
@@ -170,6 +183,16 @@ def describe_proposal(desk: Desk, proposal: Proposal) -> LabelProposal:
         left_out=head.left_out,
         decision=proposal.decision,
         pairs=list_pairs(golden, proposal.changes, changed),
+        next=_say_next(golden) if proposal.state == "accepted" else "",
+    )
+
+
+def _say_next(golden: GoldenSet) -> str:
+    """Return what becomes of the version of a set that was changed: people raise it when they release the set."""
+    version = f"its version is still {golden.version}" if golden.version else "it has no version"
+    return (
+        f"the golden set was changed, and {version}: before you release it, `karat golden tag .` in the project's "
+        "folder says which version comes next"
     )
 
 

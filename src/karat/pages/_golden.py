@@ -217,12 +217,16 @@ def show_proposals(desk: Desk, request: ProposalsRequest) -> ProposalsPage:
     )
     shown = kept[start : start + request.limit]
     status = measure_status(desk)
+    ready = [queue for queue in status.queues if queue.labels]
+    # A queue of disputes has a few pairs of the others: whoever proposes it alone leaves out most of what is finished.
+    queues = sorted(ready, key=lambda own: (own.kind == "disputes", -own.finished, own.queue))
     return ProposalsPage(
         state=request.state,
         proposals=tuple(shown),
         total=len(every),
         more=shown[-1].proposal if start + request.limit < len(kept) else None,
-        ready={queue.queue: queue.labels for queue in status.queues if queue.labels},
+        ready={queue.queue: queue.labels for queue in queues},
+        finished={queue.queue: queue.finished for queue in queues},
         left_out=(*listed.left_out, *status.left_out),
     )
 

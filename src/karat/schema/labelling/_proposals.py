@@ -74,3 +74,5 @@ class LabelProposal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     decision: ProposalDecision | None
     pairs: tuple[ProposedPair, ...] = ()
     """What it grades, query by query: at most the first thousand pairs."""
+    next: str = ""
+    """What to do after it was accepted; empty otherwise."""

@@ -79,6 +79,8 @@ class ProposalsPage(Struct, frozen=True, kw_only=True):
     more: str | None
     """What to pass as ``after`` to get the next ones; null after the last."""
     ready: dict[str, Count]
-    """Queues with labels, and how many there are."""
+    """Queues with labels, and how many there are; those with the most finished pairs first, and disputes last."""
+    finished: dict[str, Count] = {}
+    """How many pairs of these queues have all the labels that they need."""
     left_out: tuple[str, ...] = ()
     """Files of proposals, labels and queues that cannot be read, and are left out, and what to do."""
