@@ -512,3 +512,19 @@ def test_means_that_contradict_their_rows(run: Run, folder: Path) -> None:
     path.write_text(text.replace('"RR@10": 1.0', '"RR@10": 0.0', 1))
     assert path.read_text() != text
     assert "the mean of RR@10 is 0, and that of its queries 1" in run("show", code=2)[1]
+
+
+def test_a_first_baseline_of_few_scores_says_so(run: Run, folder: Path) -> None:
+    """One of twelve queries has something relevant: that is printed and kept, and a strict policy refuses it."""
+    few = make_set(judgments=make_set().judgments[:1])
+    make_project(folder, golden_set=few)
+    path = str(make_run(folder, make_set(), [1] * 12, "open"))
+    edited(Path(path), lambda row: {**row, "golden": golden.identify(few)} if "golden" in row else row)
+    _, err = run("update", path)
+    assert "accepted although inconclusive: unscored: the mean of RR@10 is of 1 of 12 answerable queries" in err
+    (reason,) = read_baseline("baseline.json").inconclusive
+    assert reason.startswith("unscored: ")
+    (folder / "baseline.json").unlink()
+    make_project(folder, "[gate]\non_inconclusive = 'fail'\n", golden_set=few)
+    run("update", path, code=4)
+    assert not (folder / "baseline.json").exists()

@@ -49,8 +49,8 @@ def count_scored(candidate: Evaluation, measure: str, where: Segment | None = No
     scores = candidate.scores
     if measure not in scores.columns or not candidate.unjudged:
         return None
-    asked = candidate.queries if where is None else candidate.segments.get(where, ())
-    answerable = [query for query in asked if query not in candidate.unanswerable]
+    queries = candidate.queries if where is None else candidate.segments.get(where, ())
+    answerable = [query for query in queries if query not in candidate.unanswerable]
     nothing = [query for query in answerable if query in candidate.unjudged]
     known = set(scores.present(measure, answerable)[0])
     if candidate.provenance.settings.get("undefined") == "one" and _needs_relevant(measure):
