@@ -88,6 +88,18 @@ def test_each_condition_alone_is_enough_to_refuse() -> None:
     assert unmet(change(GOOD, **{"R@5": one, "MustShowAll@10": one})) == ["must-show", "guardrails"], "too few sessions"
 
 
+def test_a_condition_that_is_not_met_says_what_is_missing() -> None:
+    """An improvement, a gate that passes, or differences; never numbers that read as if all were well."""
+    detail = lambda **fields: judge_trial(PLAN, GOOD, replace(CORPUS, **fields)).conditions[0].detail  # noqa: E731
+    assert detail(delta=0.0).startswith("it has to improve RR@10: +0.0000 in RR@10, pass: run-1 against baseline")
+    assert detail(outcome="fail").startswith("its gate has to pass: +0.0200 in RR@10, fail: run-1")
+    assert detail(delta=-0.1, outcome="fail").startswith("it has to improve RR@10 and its gate has to pass: -0.1000")
+    futile = judge_trial(PLAN, change(GOOD, **{"RR@10": SAME}), CORPUS)
+    assert (futile.decision, futile.conditions[1].detail) == (Decision.FUTILE, "futile after 150 differences")
+    few = judge_trial(replace(PLAN, least=151), GOOD, CORPUS).conditions[1].detail
+    assert few == "graduate after 150 differences; 151 are needed"
+
+
 def test_a_log_may_lose_one_session_of_a_hundred() -> None:
     """Not more that went on or cannot be read, and shares of the variants within six standard deviations."""
     for fields, met in (

@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from karat.cli._trial_text import status_text
 from karat.online.trials import Observations, TrialPlan, record_batch, report_trial, start_trial, stop_trial
 from karat.online.trials._points import trace_trial
-from karat.reports import list_harmed, render_trial_html, render_trial_svg
+from karat.reports import explain_futility, list_harmed, render_trial_html, render_trial_svg
 from karat.schema.trials import TrialReport
 from karat.stats.sequential import StoppingRule, Tally, assess
 
@@ -88,6 +89,33 @@ def test_the_picture_of_a_guardrail(tmp_path: Path) -> None:
     page = render_trial_html(report)
     assert page.count('<img class="picture"') == 2
     assert "The guardrail R@5, which is worse" in page
+
+
+def test_the_evidence_that_made_a_trial_futile_is_shown(tmp_path: Path) -> None:
+    """Its own threshold, 1 / beta, is in the picture and beside the numbers: 20:1 is that of better and worse."""
+    path = tmp_path / "karat.db"
+    start_trial(path, TrialPlan(feature="a", measure="RR@10"))
+    tally = Tally.from_counts({0.5: 12, -0.5: 12, 0.0: 96})
+    record_batch(path, "a", "b", Observations(differences={"RR@10": tally}))
+    report = report_trial(path, "a")
+    assert (report.status.decision, report.status.measures[0].high > 0.05) == ("futile", True)
+    odds = math.exp(assess(tally).log_below_effect)
+    assert 5 < odds < 20
+    sentence = (
+        f"Not better by 0.05 in RR@10: the evidence is {odds:.3g}:1, and 5:1 is enough. This is wrong for up to 20 % "
+        "of treatments that are better by 0.05. The interval is one of 95 %, so it may still hold 0.05."
+    )
+    assert list(explain_futility(report.status)) == [sentence]
+    assert sentence in status_text(report.status)
+    assert sentence in render_trial_html(report)
+    drawn = ElementTree.fromstring(render_trial_svg(report))
+    about = drawn.findtext(f"{SVG}desc") or ""
+    assert about.endswith(f"20:1 is enough. That it is not better by 0.05 is {odds:.3g}:1; there 5:1 is enough.")
+    assert "5:1 is enough for not better by 0.05" in [text.text for text in drawn.iter(f"{SVG}text")]
+    limits = [_height_of(own.get("d") or "") for own in drawn.iter(f"{SVG}path") if own.get("class") == "limit"]
+    (end,) = [float(own.get("cy") or 0) for own in drawn.iter(f"{SVG}circle") if own.get("class") == "t-below"]
+    _, futile, enough = limits
+    assert enough < end < futile, "above 5:1 and below 20:1"
 
 
 def _last_height(line: str) -> float:

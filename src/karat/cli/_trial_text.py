@@ -24,18 +24,20 @@ _UNREADABLE = "are left out: their variant, or the value of their task_outcome, 
 
 def status_text(status: TrialStatus) -> str:
     """Return what is known about a trial."""
+    from karat.reports import describe_wins, explain_futility
+
     title = f"{escaped(status.feature)}, trial {status.number}: {status.status}, {status.decision}"
     lines = [title, escaped(status.reason), ""]
     rows = [["measure", "n", "mean", "interval at any look", "better", "worse"]]
     rows += [_row(measure) for measure in status.measures]
     lines += [render(rows), ""]
+    for sentence in explain_futility(status):
+        lines += [escaped(sentence), ""]
     lines += [
         f"{'met    ' if condition.met else 'not met'}  {condition.name}: {escaped(condition.detail)}"
         for condition in status.conditions
     ]
     if shown := status.read_out:
-        from karat.reports import describe_wins
-
         interval = "-"
         if shown.bootstrap_low is not None and shown.bootstrap_high is not None:
             interval = f"{shown.bootstrap_low:+.4f} to {shown.bootstrap_high:+.4f}"

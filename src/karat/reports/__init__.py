@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from karat.reports._trial import (
         describe_trial,
         describe_wins,
+        explain_futility,
         format_odds,
         list_harmed,
         render_trial_html,
@@ -111,6 +112,7 @@ __all__ = [
     "disarm",
     "escaped",
     "explain_checks",
+    "explain_futility",
     "explain_outcome",
     "format_odds",
     "format_rate",
@@ -161,7 +163,15 @@ __all__ = [
 # Loaded at first use: a command pays only for the format that it renders.
 _HOME = {
     **dict.fromkeys(
-        ("describe_trial", "describe_wins", "format_odds", "list_harmed", "render_trial_html", "render_trial_svg"),
+        (
+            "describe_trial",
+            "describe_wins",
+            "explain_futility",
+            "format_odds",
+            "list_harmed",
+            "render_trial_html",
+            "render_trial_svg",
+        ),
         "_trial",
     ),
     "render_comment": "_comment",

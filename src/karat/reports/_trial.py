@@ -101,8 +101,37 @@ def describe_trial(report: TrialReport) -> str:
     return (
         f"After {last.n:,} differences the mean is {last.mean:+.4f}, between {last.low:+.4f} and {last.high:+.4f} at "
         f"any number of looks. The evidence that the treatment is better is {format_odds(last.log_better)}, that it is "
-        f"worse {format_odds(last.log_worse)}; {format_odds(report.enough)} is enough."
+        f"worse {format_odds(last.log_worse)}; {format_odds(report.enough)} is enough.{_describe_below(report, last)}"
     )
+
+
+def _describe_below(report: TrialReport, last: TrialPoint) -> str:
+    """Return the evidence that gives a treatment up, in a sentence; empty for a guardrail, which has no such effect."""
+    if report.measure in report.guardrails:
+        return ""
+    return (
+        f" That it is not better by {report.effect:g} is {format_odds(last.log_below_effect)}; there "
+        f"{format_odds(report.futile)} is enough."
+    )
+
+
+def explain_futility(status: TrialStatus) -> Iterator[str]:
+    """Yield the evidence that treatments are not better by the smallest effect, and how often that is wrong.
+
+    It needs less evidence than the interval does, which may therefore hold the effect all the same.
+    """
+    for own in status.measures:
+        if own.guardrail or own.decision not in ("futile", "below-smallest-effect"):
+            continue
+        if own.alpha is None or own.beta is None or own.effect is None:
+            continue
+        which = f"{own.measure} of {own.treatment}" if own.treatment else own.measure
+        yield (
+            f"Not better by {own.effect:g} in {which}: the evidence is {format_odds(own.log_below_effect)}, and "
+            f"{format_odds(-math.log(own.beta))} is enough. This is wrong for up to {100 * own.beta:g} % of treatments "
+            f"that are better by {own.effect:g}. The interval is one of {100 * (1 - own.alpha):g} %, so it may still "
+            f"hold {own.effect:g}."
+        )
 
 
 def format_odds(log_evidence: float) -> str:
@@ -148,9 +177,17 @@ def _draw_evidence(report: TrialReport, *, decides: bool) -> Iterator[str]:
         "better": [point.log_better for point in points],
         "worse": [point.log_worse for point in points],
     } | ({"below": [point.log_below_effect for point in points]} if decides else {})
-    top = min(max(report.enough, *(value for own in series.values() for value in own)) * 1.1, _CAP)
+    top = min(
+        max(report.enough, report.futile if decides else 0.0, *(value for own in series.values() for value in own))
+        * 1.1,
+        _CAP,
+    )
     x, y = _across(points), _scale(_LEAST, top, _SECOND)
     yield _words(16, _SECOND[0] - 14, "evidence, as odds on a scale of logarithms", "quiet")
+    if decides:
+        yield f'<path class="limit" d="M{_LEFT} {y(report.futile):.1f}H{_RIGHT}"/>'
+        needed = f"{format_odds(report.futile)} is enough for not better by {report.effect:g}"
+        yield _words(_LEFT + 4, y(report.futile) - 4, needed, "t-below")
     for value in (0.0, report.enough):
         kind = "limit" if value else "rule"
         yield f'<path class="{kind}" d="M{_LEFT} {y(value):.1f}H{_RIGHT}"/>'
@@ -238,7 +275,8 @@ def _list_facts(status: TrialStatus) -> Iterator[tuple[str, str]]:
 
 
 def _list_notes(status: TrialStatus) -> list[str]:
-    notes = [
+    notes = list(explain_futility(status))
+    notes += [
         f"Log {log.log[:8]}: {log.late:,} sessions went on after they were measured." for log in status.logs if log.late
     ]
     if status.not_from_log:

@@ -20,6 +20,7 @@ from karat.reports import (
     describe_rule,
     describe_state,
     describe_trial,
+    explain_futility,
     explain_outcome,
     format_odds,
     format_signal,
@@ -113,7 +114,11 @@ def make_environment() -> Environment:
     )
     environment.globals.update(DRAWN, draw_parallel=draw_parallel)
     environment.globals.update(
-        draw_trial=draw_trial, list_harmed=list_harmed, describe_trial=describe_trial, link_session=link_session
+        draw_trial=draw_trial,
+        list_harmed=list_harmed,
+        describe_trial=describe_trial,
+        explain_futility=explain_futility,
+        link_session=link_session,
     )
     environment.globals.update(describe_rule=describe_rule, explain_outcome=explain_outcome, name_check=name_check)
     environment.globals.update(

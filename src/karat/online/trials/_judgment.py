@@ -124,10 +124,9 @@ def _check(
     yield _check_corpus(plan, corpus)
     enough = deciding.n >= plan.least
     met = enough and deciding.decision in (Decision.GRADUATE, Decision.BELOW)
+    missing = "" if enough else f"; {plan.least:,} are needed"
     yield _condition(
-        "sequential",
-        f"{deciding.decision.value} after {count_things(deciding.n, 'difference')}; {plan.least:,} are needed",
-        met=met,
+        "sequential", f"{deciding.decision.value} after {count_things(deciding.n, 'difference')}{missing}", met=met
     )
     if plan.must_show:
         shown = seen.tally(plan.must_show)
@@ -156,13 +155,14 @@ def _check_corpus(plan: TrialPlan, corpus: CorpusRun | None) -> TrialCondition:
         return _condition("corpus", f"no run on the golden set is recorded: {_RECORD} {plan.feature}", met=False)
     if corpus.delta is None:
         return _condition("corpus", f"{corpus.run} has no difference in {plan.on_golden_set}", met=False)
-    met = corpus.delta > 0 and corpus.outcome == "pass"
+    needs = [f"it has to improve {plan.on_golden_set}"] if corpus.delta <= 0 else []
+    needs += ["its gate has to pass"] if corpus.outcome != "pass" else []
     baseline = corpus.baseline or "without a name"
     day = f" of {corpus.recorded}" if corpus.recorded else ""
     detail = (
         f"{corpus.delta:+.4f} in {plan.on_golden_set}, {corpus.outcome}: {corpus.run} against baseline {baseline}{day}"
     )
-    return _condition("corpus", detail, met=met)
+    return _condition("corpus", ": ".join(filter(None, [" and ".join(needs), detail])), met=not needs)
 
 
 def check_log(log: LogUse | None) -> Iterator[TrialCondition]:
@@ -236,6 +236,9 @@ def _to_measure(name: str, seen: Assessment, *, guardrail: bool) -> TrialMeasure
         log_worse=seen.log_worse,
         log_below_effect=seen.log_below_effect,
         decision=seen.decision.value,
+        alpha=seen.rule.alpha,
+        beta=seen.rule.beta,
+        effect=seen.rule.effect,
     )
 
 

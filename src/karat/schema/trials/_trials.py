@@ -26,6 +26,13 @@ class TrialMeasure(Struct, frozen=True, kw_only=True):
     decision: str
     treatment: str = ""
     """Which of several treatments it is about; empty if there is one."""
+    alpha: float | None = None
+    """1 / alpha is the evidence that is enough for better or worse, and 1 - alpha the level of the interval; null in
+    older documents."""
+    beta: float | None = None
+    """1 / beta is the evidence that is enough for not better by the effect."""
+    effect: float | None = None
+    """The smallest effect worth shipping."""
 
 
 class TrialCondition(Struct, frozen=True, kw_only=True):
