@@ -124,6 +124,21 @@ def test_one_grade_nearly_everywhere_is_explained(tmp_path):
     assert f"{2 * document.pairs - 1} of {2 * document.pairs} grades are 0" in mostly
 
 
+def test_few_shared_pairs_say_who_should_go_on(tmp_path):
+    """Only where no pair waits for a second person is another queue the way, with a larger share than this one has."""
+    desk = make_desk(tmp_path / "p", overlap=0.4)
+    queue = desk.open_queue("first").queue
+    several = int((queue.needed > 1).sum())
+    label_all(desk, "ana", ana_says)
+    pair = next(queue.pair(number) for number in range(len(queue)) if queue.needed[number] > 1)
+    say(desk, "bo", *pair, 2)
+    few = measure_labels(desk).notes[0]
+    assert few.endswith(f"{several - 1} more pairs of first are for 2 people: let bo go on.")
+    label_all(desk, "bo", bo_says)
+    assert "go on" not in measure_labels(desk).notes[0]
+    assert "--overlap 0.8`" in measure_labels(desk, "first").notes[0]
+
+
 def test_the_order_of_labels_changes_no_interval(tmp_path):
     """A server that follows the files, and a command that reads them anew, print the same."""
     desk = make_desk(tmp_path / "p")

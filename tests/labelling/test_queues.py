@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from each import each
@@ -58,6 +59,22 @@ def test_everybody_has_an_order_of_their_own_which_is_always_the_same(tmp_path):
     assert sorted(orders["ana"]) == sorted(orders["bo"])
     queries = [query for query, _ in again]
     assert len([1 for before, after in pairwise(queries) if before != after]) == 7
+
+
+def test_pairs_for_several_people_come_early_and_not_alone(tmp_path):
+    """Two people who stop half way have more in common than by chance; what comes early is not all for several."""
+    desk = make_desk(tmp_path / "p", overlap=0.3)
+    queue = desk.open_queue("first").queue
+    several = set(np.flatnonzero(queue.needed > 1).tolist())
+    half = len(queue) // 2
+    for who in ("ana", "bo", "cy"):
+        order = queue.order(who).tolist()
+        assert sorted(order) == list(range(len(queue)))
+        assert several <= set(order[: 2 * len(several)])
+        first = order[: max(place for place, number in enumerate(order) if number in several) + 1]
+        assert 0 < len(set(first) - several) <= len(several)
+    common = several.intersection(*(queue.order(who)[:half].tolist() for who in ("ana", "bo")))
+    assert len(common) > 0.6 * len(several)  # by chance a quarter
 
 
 def test_the_order_tells_nothing_of_ranks(tmp_path):

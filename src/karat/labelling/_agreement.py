@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from karat.core import count_things
 from karat.labelling._book import Pair, list_grades, list_labels, settle
 from karat.labelling._desk import Desk
 from karat.labelling._state import list_disputes
@@ -37,7 +38,7 @@ def measure_labels(desk: Desk, queue: str = "", *, seed: int = 0) -> LabelAgreem
     """
     with desk.lock:
         desk.book.refresh()
-        mark = (desk.book.edition, len(desk.book.changes), seed, desk.left_out)
+        mark = (desk.book.edition, len(desk.book.changes), seed, desk.left_out, desk.list_queues())
         golden = desk.golden
     kept = desk.agreements.get(queue)
     if kept is None or kept[0] != mark or kept[1] is not golden:
@@ -48,6 +49,7 @@ def measure_labels(desk: Desk, queue: str = "", *, seed: int = 0) -> LabelAgreem
 
 def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
     scope = desk.open_queue(queue).queue if queue else None
+    advice = _advise_more(desk, queue)
     with desk.lock:
         desk.book.refresh()
         # In an order of their own, or the intervals would depend on who labelled what first.
@@ -79,17 +81,35 @@ def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
         by_category=tuple(_compare_categories(list(shared), table, categories, seed)),
         settled=settled,
         disputes=tuple(disputes),
-        notes=tuple(_list_notes(shared, measured)) if measured else (),
+        notes=tuple(_list_notes(shared, measured, advice)) if measured else (),
         left_out=left_out,
     )
 
 
-def _list_notes(shared: Mapping[Pair, Mapping[str, int]], measured: RaterAgreement) -> Iterator[str]:
+def _advise_more(desk: Desk, queue: str) -> str:
+    """Return what to do to have more pairs that several people graded: go on with a queue, or make one."""
+    states = [desk.open_queue(queue)] if queue else desk.open_queues()[0]
+    with desk.lock:
+        waiting = {state.queue.name: count for state in states if (count := state.count_shared_left())}
+        if not waiting:
+            share = min(1.0, 2 * max((state.queue.head.overlap for state in states), default=0.1))
+            command = f"karat label queue NAME RUN --overlap {share or 0.2:g}"
+            return f"Let more pairs of a queue be graded by two people: `{command}`."
+        name = max(waiting, key=lambda own: waiting[own])
+        state = next(state for state in states if state.queue.name == name)
+        lacking = state.count_lacking()
+        who = max(sorted(lacking), key=lambda own: lacking[own]) if any(lacking.values()) else "people"
+        more = count_things(waiting[name], "more pair", "more pairs")
+        is_one = waiting[name] == 1
+        return f"{more} of {name} {'is' if is_one else 'are'} for {state.queue.head.people} people: let {who} go on."
+
+
+def _list_notes(shared: Mapping[Pair, Mapping[str, int]], measured: RaterAgreement, advice: str) -> Iterator[str]:
     """Yield what to know before the numbers are believed, and what to do."""
     if len(shared) < _FEW:
         yield (
             f"{len(shared)} shared {'pair is' if len(shared) == 1 else 'pairs are'} few: a few more may change every "
-            "number. Let more pairs of a queue be graded by two people: `karat label queue NAME RUN --overlap 0.2`."
+            f"number. {advice}"
         )
     counts = Counter(grade for grades in shared.values() for grade in grades.values())
     total = counts.total()

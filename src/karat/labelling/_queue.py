@@ -112,7 +112,8 @@ class Queue:
         """Return the numbers of all pairs in the order in which a person is asked.
 
         What matters most comes first, where that is known. Otherwise pairs come query by query. Queries, documents and
-        ties are in an order that is random, and another one for each person, so that it tells nothing of ranks.
+        ties are in an order that is random, and another one for each person, so that it tells nothing of ranks. Pairs
+        for several people come early, among others, so that people who have not done all of it have some in common.
         """
         digest = sha256(f"{self.head.seed}\n{self.name}\n{who}".encode()).digest()
         rng = np.random.default_rng(int.from_bytes(digest[:8]))
@@ -121,7 +122,19 @@ class Queue:
             return np.lexsort((shuffled, -np.round(np.abs(self.weights), 12)))
         sizes = np.diff(self.starts)
         queries = np.repeat(rng.permutation(len(self.rows)), sizes)
-        return np.lexsort((shuffled, queries))
+        return np.lexsort((shuffled, queries, self._find_late(shuffled)))
+
+    def _find_late(self, shuffled: np.ndarray) -> np.ndarray:
+        """Return which pairs come in the second half: those for one person, but for half as many as for several.
+
+        Those stay among the first, so that nobody knows of a pair that it is for several people.
+        """
+        late = self.needed <= 1
+        for start, row in zip(self.starts, self.rows, strict=False):
+            single = [start + place for place in range(len(row.documents)) if late[start + place]]
+            kept = (len(row.documents) - len(single) + 1) // 2
+            late[sorted(single, key=lambda number: int(shuffled[number]))[:kept]] = False
+        return late
 
 
 def choose_several(rows: Iterable[QueueRow], share: float, seed: int) -> Iterator[QueueRow]:

@@ -176,6 +176,18 @@ class QueueState:
         needy = self.labels < self.queue.needed
         return int(np.count_nonzero(needy)) - sum(bool(needy[number]) for number in self._answered.get(who, ()))
 
+    def count_shared_left(self) -> int:
+        """Return how many pairs for several people lack labels."""
+        return int(np.count_nonzero(self._lacks_others()))
+
+    def count_lacking(self) -> dict[str, int]:
+        """Return how many of those pairs, half done by others, each person who began did not answer."""
+        half = (self._lacks_others() & (self.labels > 0)).nonzero()[0].tolist()
+        return {who: sum(number not in own for number in half) for who, own in self._answered.items() if own}
+
+    def _lacks_others(self) -> np.ndarray:
+        return (self.queue.needed > 1) & (self.labels < self.queue.needed)
+
     def list_disputes(self, who: str = "") -> list[Pair]:
         """Return the pairs to settle, the widest apart first, without those that ``who`` has put aside."""
         mark = (self.book.edition, len(self.book.changes))
