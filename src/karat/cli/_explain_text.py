@@ -33,7 +33,8 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
         head.append(f"against  {printable(document.against, 80)}")
     head += _changes(document)
     if document.baseline is not None and document.worse == 0:
-        head.append("no query is worse than in the baseline")
+        old = bool(document.groups) and all(group.change == "old" for group in document.groups)
+        head.append(f"no query is worse than in the baseline{'; these failed before, too' if old else ''}")
     if document.note:
         head.append(escaped(document.note))
     parts = ["\n".join(head)]
@@ -72,7 +73,7 @@ def _part(value: object) -> str:
 def _groups(document: ExplainDocument) -> str:
     if not document.groups:
         return ""
-    changes = any(group.change for group in document.groups) and document.against is None
+    changes = len({group.change for group in document.groups}) > 1
     rows = [["cause", *([_SINCE] if changes else []), "such as", "queries", "lost"]]
     for group in document.groups:
         some = ", ".join(printable(query, 20) for query in group.queries[:_QUERIES])
