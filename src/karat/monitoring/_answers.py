@@ -44,7 +44,7 @@ def measure_answers(
 ) -> dict[str, WatchValue]:
     """Return the signals of the answers in a window; ``normaliser`` is None if its queries have several.
 
-    ``cites`` says whether any answer of the log cites anything. If none does, its hosts do not log citations, and
+    ``cites`` says whether any answer of the history cites anything. If none does, its hosts do not log citations, and
     nobody can tell what their answers rest on.
     """
     golden = None if project is None else project.golden
@@ -67,7 +67,7 @@ def measure_answers(
 def _find_silence(queries: Sequence[LoggedQuery], cites: Callable[[], bool]) -> str:
     """Return why the answers of a window say nothing of what they rest on; empty if they do.
 
-    Hosts whose answers cite elsewhere in the log, and nothing in this window, say that they cite nothing.
+    Hosts whose answers cite elsewhere in the history, and nothing in this window, say that they cite nothing.
     """
     if all(query.answer is None for query in queries):
         return NO_ANSWER

@@ -52,7 +52,7 @@ class Arms:
     waiting: Window | None
     """The one that is still open."""
     cites: bool
-    """Whether any answer of the log cites anything."""
+    """Whether any answer of the history cites anything, with the feature or without."""
 
 
 def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: float) -> Arms:
@@ -75,7 +75,9 @@ def read_arms(store: Store, flag: str, config: OnlineConfig, since: float, now: 
     windows = partition(cells, seconds=config.minutes * 60, samples=config.samples, until=until)
     complete = tuple(window for window in windows if window.state == "complete")
     waiting = next((window for window in reversed(windows) if window.state == "open"), None)
-    cites = any(query.citations for query in chain(live, canary)) or store.alerts.has_citations()
+    cites = any(query.citations for query in chain(live, canary)) or store.alerts.has_citations(
+        now - config.history_hours * 3600
+    )
     return Arms(
         canary=canary,
         live=live,

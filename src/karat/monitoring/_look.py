@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from karat.config import OnlineConfig
 from karat.monitoring._answers import measure_answers
@@ -53,7 +53,7 @@ def look_at(store: Store, config: OnlineConfig, project: Project | None, now: fl
     for window in complete[: -len(shown)]:
         _remember_times(store, window, config.least, past)
     history = read_origins(store.alerts.origins(since, shown[-1].end))
-    return Look(windows=windows, measured=tuple(_measure(store, shown, config, project, past, history)))
+    return Look(windows=windows, measured=tuple(_measure(store, shown, config, project, past, history, since)))
 
 
 def _remember_times(store: Store, window: Window, least: int, past: Past) -> None:
@@ -70,8 +70,9 @@ def _measure(
     project: Project | None,
     past: Past,
     history: Sequence[Origin],
+    since: float,
 ) -> Iterator[Measured]:
-    reader, least, cites = LogReader(store), config.least, cache(store.alerts.has_citations)
+    reader, least, cites = LogReader(store), config.least, cache(partial(store.alerts.has_citations, since))
     for window in windows:
         queries = list(reader.queries(window.start, window.end))
         before = list(reader.queries(window.start - LOOK_BACK, window.start))

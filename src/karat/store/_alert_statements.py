@@ -10,7 +10,7 @@ SELECT_ORIGINS = (
     "select build, index_hash, normaliser, min(time), max(time), count(*) from queries{hint} "
     "where time >= ?1 and time < ?2 and (index_hash != '' or normaliser != '') group by 1, 2, 3 order by 4, 1, 2, 3"
 )
-FIND_CITATION = "select 1 from queries where citations != '[]' limit 1"
+FIND_CITATION = "select 1 from queries where time >= ? and citations != '[]' limit 1"
 _ALERT = "select key, name, opened, closed, start, evidence from alerts"
 SELECT_OPEN = f"{_ALERT} where closed is null order by opened, name"
 SELECT_ALERTS = f"{_ALERT} order by key"

@@ -23,9 +23,9 @@ class AlertTables:
         """Return what answered in a span of time: build, index, normaliser, first and last time, and queries."""
         return list(self._rows(sql.SELECT_ORIGINS.format(hint=self._database.hint), since, until))
 
-    def has_citations(self) -> bool:
-        """Return whether any answer of the log cites anything."""
-        return next(self._rows(sql.FIND_CITATION), None) is not None
+    def has_citations(self, since: float) -> bool:
+        """Return whether any answer since a time cites anything."""
+        return next(self._rows(sql.FIND_CITATION, since), None) is not None
 
     def list_open(self) -> list[Row]:
         """Return the alerts that are open: key, name, opened, closed, start of the window, and evidence."""
