@@ -284,6 +284,7 @@ def test_an_alert_is_opened_and_closed_once(path: Path) -> None:
     ]
     stale = watch(path, config=replace(config, stale_minutes=1), now=DAY + 9000)
     assert (find(stale, "errors").state, stale.status, stale.closed) == ("not measurable", "alert", ())
+    assert "Z: errors is open, and cannot be measured now; 0 of 1 alert are fine; 1 is not" in describe_watch(stale)
     assert [alert.name for alert in list_open_alerts(path)] == ["errors"]
     off = watch(path, config=only("nothing_found"), now=DAY + 9001)
     assert (off.closed, list_open_alerts(path)) == (("errors",), ())

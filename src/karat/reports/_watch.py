@@ -87,6 +87,8 @@ def describe_watch(report: WatchReport) -> str:
     beyond = [alert for alert in report.alerts if alert.state == "beyond"]
     fine = len(report.alerts) - len(firing) - len(beyond) - len(unknown)
     parts = [f"{', '.join(alert.name for alert in firing)} {'fires' if len(firing) == 1 else 'fire'}"] if firing else []
+    if waiting := [alert.name for alert in unknown if alert.opened]:
+        parts.append(f"{', '.join(waiting)} {'is' if len(waiting) == 1 else 'are'} open, and cannot be measured now")
     if beyond:
         names = ", ".join(alert.name for alert in beyond)
         parts.append(f"{names} {'is' if len(beyond) == 1 else 'are'} beyond the limit, not long enough to fire")
