@@ -229,6 +229,23 @@ def test_the_queue_with_the_most_finished_pairs_is_proposed_first(project: Path,
     assert options[0] == ("first", "first (4 labels, 2 finished pairs)")
 
 
+def test_a_queue_that_cannot_be_leads_back_to_judge(client: TestClient) -> None:
+    """In words, and not as a pattern; an address that has no page of the menu leads to the overview alone."""
+    for address in ("/judge?queue=../x", "/judge?queue=other&who=ana"):
+        html = client.get(address).text
+        assert '<a href="/judge">Back to Judge</a>' in html
+        assert "regex" not in html
+    assert "the value of &#39;queue&#39;" in client.get("/judge?queue=../x").text.replace("The value", "the value")
+    assert "Back to" not in client.get("/nothing").text
+
+
+def test_all_answers_of_a_person_are_counted(project: Path, client: TestClient) -> None:
+    desk = open_desk(project)
+    for document, answer in (("d1", {"grade": 1}), ("d2", {"verdict": "skip"}), ("d3", {"verdict": "cannot_tell"})):
+        save_label(desk, "first", "ana", Answer(query="q1", document=document, **answer))
+    assert "ana: 1 graded, 1 skipped, 1 that they cannot tell" in client.get("/judge").text
+
+
 def test_a_dispute_can_be_given_to_somebody_else(project: Path) -> None:
     """The form stays, offers those who can judge, and makes no second queue for one person; others get no link."""
     tokens = Tokens(project)

@@ -198,6 +198,21 @@ def test_a_new_project_sees_a_checklist(tmp_path: Path) -> None:
     assert "There is no run yet" in client.get("/runs").text
 
 
+def test_what_was_not_read_yet_is_not_shown_as_undone(tmp_path: Path) -> None:
+    """A project with runs, whose index is made for the first time, is none that has to begin."""
+    set_ = make_set()
+    make_project(tmp_path)
+    make_run(tmp_path, set_, [-1] * len(OLD), "first")
+    client = make_client(tmp_path)
+    page, html = client.get("/index.json").json(), client.get("/").text
+    assert (page["unread"], page["checklist"], page["next"]) == (True, [], [])
+    assert "Not read yet" in html
+    assert not any(words in html for words in ("First steps", "as it was before", "none yet"))
+    Indexer(tmp_path).update()
+    assert client.get("/index.json").json()["unread"] is False
+    assert "Not read yet" not in client.get("/").text
+
+
 def test_the_checklist_of_a_set_without_judgments_begins_with_a_run(tmp_path: Path) -> None:
     """Its run is there, though nothing is scored; then people judge, and errors of the set come after that."""
     set_ = make_set()

@@ -69,6 +69,8 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewR
         *(_list_desk_steps(desk, status) if status is not None else ()),
         *_list_lint_steps(lint, gated),
     )
+    # While the index is made for the first time, nothing is known: neither what is there, nor what is left to do.
+    is_unread = not lines and not state.problem and bool(index.sign().runs)
     return OverviewPage(
         project=index.meta.get("name", index.folder.name),
         policy=index.meta.get("policy", ""),
@@ -80,8 +82,9 @@ def show_overview(index: Index, store: LiveStore, desk: Desk, request: OverviewR
         measures=_list_measures(gated, report, lint),
         trend=tuple(_make_point(line, gated) for line in reversed(complete[:_POINTS])),
         runs=len(lines),
-        next=steps[:_STEPS],
-        checklist=_list_checks(index, lint, baseline, queues, is_asked=bool(complete)),
+        next=() if is_unread else steps[:_STEPS],
+        checklist=() if is_unread else _list_checks(index, lint, baseline, queues, is_asked=bool(complete)),
+        unread=is_unread,
         traffic=traffic,
         trials=trials,
         live_problem=problem,

@@ -327,9 +327,18 @@ class Application:
             status=status,
             here=None,
             goes_on=goes_on,
+            back=self._find_back(request, visitor),
             **site,
         )
         return answer_text(request, body, "text/html", status)
+
+    def _find_back(self, request: Request, visitor: Visitor) -> Page | None:
+        """Return the page of the menu that an address is below, or that it asks for in a way that cannot be."""
+        path = request.url.path
+        pages = [page for page in self._pages.values() if page.label and page.address != "/"]
+        back = next((page for page in pages if path == page.address or path.startswith(f"{page.address}/")), None)
+        is_same = back is not None and path == back.address and not request.url.query
+        return None if is_same or visitor.user is None else back
 
     async def _answer_http_error(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -20,6 +21,7 @@ FORM_TOKEN = "csrf"  # noqa: S105 (the name of a field)
 _FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
 _FIELDS = 200
 _LONGEST_ADDRESS = 2000
+_PATTERN = re.compile(r"Expected `str` matching regex .* - at `\$\.(\w+)`", re.DOTALL)
 
 
 class Refused(InputError):
@@ -74,7 +76,17 @@ def convert(kind: type[Struct], values: Mapping[str, Any], *, strict: bool = Fal
     try:
         return msgspec.convert(dict(values), kind, strict=strict)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise Refused(400, f"{error}") from None
+        raise Refused(400, _say_wrong(f"{error}")) from None
+
+
+def _say_wrong(message: str) -> str:
+    """Return what is wrong with a value; a pattern is for programs, which find it at ``/api``.
+
+    >>> _say_wrong("Expected `str` matching regex '^[a-z]$' - at `$.queue`")
+    "the value of 'queue' does not have the form that it needs"
+    """
+    match = _PATTERN.fullmatch(message)
+    return f"the value of {match[1]!r} does not have the form that it needs" if match else message
 
 
 async def read_body(request: Request) -> bytes:

@@ -166,3 +166,5 @@ class OverviewPage(Struct, frozen=True, kw_only=True):
     live_problem: str
     """Why the store of live traffic cannot be read; empty if it can, or there is none."""
     index: IndexState
+    unread: bool = False
+    """Whether the index is made for the first time: then nothing of it is known yet."""
