@@ -31,7 +31,8 @@ def command(run: str, named: str | None, no_ask: bool, as_json: bool, **options:
 
     RUN is a file, or the label, title or commit of a run of the project in the current folder. For a project DIR, karat
     takes its newest complete run. karat asks the system that made the run again with one thing changed, such as ten
-    times as many hits, one channel alone, or the paraphrases of a query.
+    times as many hits, one channel alone, or the paraphrases of a query. If the project has a baseline, queries that
+    became worse by a measure come first.
 
     QUERY is the id of one query, the same as --query.
 

@@ -278,7 +278,8 @@ def _config(start: Start, *, refers: bool, front_matter: bool) -> str:
         f'on_inconclusive = "{start.on_inconclusive}"\n'
         "# Once a baseline is recorded, name it: a baseline that is named and missing is exit code 2.\n"
         '# baseline = "baseline.json"\n'
-        '# must_pass = ["a query\'s id"]\n'
+        "# Questions that must keep a relevant hit at rank 1; an id alone lets it fall to any rank.\n"
+        '# must_pass = [{ query = "a query\'s id", metric = "RR@10", min = 1 }]\n'
     )
 
 
