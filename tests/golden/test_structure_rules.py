@@ -140,6 +140,12 @@ def test_what_the_index_lacks_is_told_with_the_likely_cause() -> None:
         ("d1:chunk:0", "d1", "the gold names parts of documents, or endings of files"),
         ("guide/wifi.md", "guide/wifi", "the gold names parts of documents, or endings of files"),
         ("kb/orders/returns.md", "orders/returns", "the gold has a folder before it, or an ending after it"),
+        (" orders ", "orders", "the gold has blanks around it"),
+        (
+            "orders, zzz",
+            "orders",
+            "the gold has several ids in one: name each in a list, or in CSV with ; between them in a column 'documents'",
+        ),
         ("DOC_1", "doc-1", "they differ in case or punctuation only"),
         (
             "orders/retruns",

@@ -10,7 +10,7 @@ from karat.files._limits import MAX_BYTES, VARIABLE, max_bytes, parse_size, too_
 from karat.files._opening import access_file, open_file
 from karat.files._paths import name_paths, shorten_path
 from karat.files._reads import record_folder, record_path, record_reads, refuse_input
-from karat.files._text import BOM, decode, find_separator, parse_csv, parse_json, parse_json_lines
+from karat.files._text import BOM, decode, find_separator, name_column, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
     from karat.files._byte_block import ByteBlock, TextColumn
@@ -56,6 +56,7 @@ __all__ = [
     "make_folder",
     "make_own",
     "max_bytes",
+    "name_column",
     "name_paths",
     "new_folder",
     "open_file",

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 from karat.core import InputError, Span, check_id, did_you_mean, find_similar, shorten
 from karat.files._files import read_bytes
-from karat.files._text import decode, find_separator, parse_csv, parse_json
+from karat.files._text import decode, find_separator, name_column, parse_csv, parse_json
 
 D = TypeVar("D")
 
@@ -108,26 +108,32 @@ class Reading:
             raise InputError(f"holds {shorten(value)}, not an object", source=name or str(path))
         return Row(self, value, name or str(path))
 
-    def csv(self, path: str | Path, name: str = "", *, lower: bool = False) -> Iterator[Row]:
+    def csv(
+        self, path: str | Path, name: str = "", *, lower: bool = False, trim: Collection[str] = ()
+    ) -> Iterator[Row]:
         """Yield the rows of a CSV file with a header. An empty cell is a missing field.
 
-        Spreadsheets also separate cells by semicolons or tabs; the header shows it. With ``lower`` the names of columns
-        are taken in lower case.
+        Spreadsheets also separate cells by semicolons or tabs; the header shows it, or a line such as ``sep=;`` before
+        it. With ``lower`` the names of columns are taken in lower case, with ``_`` for blanks. In the columns that
+        ``trim`` names, blanks around the text of a cell do not count.
         """
         file = name or str(path)
         header: list[str] | None = None
-        text = self.text(path, file)
-        for line, cells in parse_csv(text, file, find_separator(text.lstrip().partition("\n")[0])):
+        separator, text = find_separator(self.text(path, file))
+        for line, cells in parse_csv(text, file, separator):
             if not any(cells):
                 continue
             if header is None:
-                header = [cell.strip().lower() if lower else cell.strip() for cell in cells]
+                header = [name_column(cell) if lower else cell.strip() for cell in cells]
                 continue
             if len(cells) != len(header):
                 problem = f"{len(cells)} columns instead of {len(header)}"
                 self.errors.append(InputError(problem, source=file, line=line))
                 continue
-            yield Row(self, dict(zip(header, [cell or None for cell in cells], strict=True)), file, line=line)
+            named = zip(header, cells, strict=True)
+            yield Row(
+                self, {key: (cell.strip() if key in trim else cell) or None for key, cell in named}, file, line=line
+            )
 
 
 class Mistakes(InputError):

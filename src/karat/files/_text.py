@@ -130,13 +130,33 @@ def _second_key(text: str) -> tuple[str, int]:
     raise AssertionError("called only when a key is repeated")
 
 
-def find_separator(header: str) -> str:
-    """Return what separates the cells of a CSV file with this header: a comma if it has one, or else what it has.
+_SEPARATOR_LINE = re.compile(r"sep=([,;\t])\r?(?=\n)", re.IGNORECASE)
+
+
+def find_separator(text: str) -> tuple[str, str]:
+    r"""Return what separates the cells of a CSV text, and the text without a first line that only says so.
+
+    The separator is a comma if the header has one, or else what it has. Where spreadsheets write the line ``sep=;``,
+    an empty one stays, so that the others keep their numbers.
 
     >>> find_separator("question;document"), find_separator("question")
-    (';', ',')
+    ((';', 'question;document'), (',', 'question'))
+    >>> find_separator("sep=;\nquestion, or query;document")
+    (';', '\nquestion, or query;document')
     """
-    return next((separator for separator in ",;\t" if separator in header), ",")
+    if declared := _SEPARATOR_LINE.match(text):
+        return declared[1], text[declared.end() :]
+    header = text.lstrip().partition("\n")[0]
+    return next((separator for separator in ",;\t" if separator in header), ","), text
+
+
+def name_column(cell: str) -> str:
+    """Return the name of a column as karat writes names: people write them with capitals and blanks.
+
+    >>> name_column(" Question ID")
+    'question_id'
+    """
+    return "_".join(cell.lower().split())
 
 
 def parse_csv(text: str, source: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:

@@ -25,6 +25,8 @@ class Format:
     read: Callable[[Path, Reading], GoldenSet]
     recognise: Callable[[Path], bool]
     """Return whether a path has this format, by names and first bytes only. It must not raise."""
+    explain: Callable[[Path], str] | None = None
+    """Return why a path that no format has is nearly of this one, in words that follow its name; "" if it is not."""
     write: Callable[[GoldenSet, Path], None] | None = None
     """Write to a path that does not exist yet. None if karat only reads the format."""
     folder: bool = False
@@ -115,9 +117,12 @@ def _recognise(path: Path) -> Format:
     if len(formats) == 1:
         return formats[0]
     names = ", ".join(candidate.name for candidate in formats or FORMATS)
-    problem = f"could be {names}" if formats else "is not a golden set that karat recognises"
     if formats:
-        raise InputError(problem, source=str(path), hint="name its format")
+        raise InputError(f"could be {names}", source=str(path), hint="name its format")
+    problem = "is not a golden set that karat recognises"
+    for known in FORMATS:
+        if known.explain is not None and (reason := known.explain(path)):
+            raise Unrecognised(f"{problem}: {reason}", source=str(path))
     own = "call the columns of a table of your own 'question' and 'document'"
     start = "'karat init' starts a project" if path.is_dir() else own
     raise Unrecognised(problem, source=str(path), hint=f"name its format: {names}; {start}")

@@ -133,6 +133,57 @@ def test_mistakes_say_where_they_are(tmp_path: Path, text: str, problem: str) ->
     assert problem in str(caught.value)
 
 
+def test_spreadsheets_write_a_line_with_the_separator(tmp_path: Path) -> None:
+    """It is no header, and the lines keep their numbers."""
+    desk = read(tmp_path, "\ufeffsep=;\r\nquestion;documents\r\nopen, or not?;hours;\r\n".replace("hours;", "hours"))
+    assert grades(desk) == {("open, or not?", "hours"): 1}
+    with pytest.raises(InputError, match="line 3: 'grade' is 'high'"):
+        read(tmp_path, "sep=;\nquestion;document;grade\nopen?;hours;high\n")
+
+
+@each("name", ["Question ID", "question_id", "Query ID", "ID"])
+def test_the_id_of_a_question_may_have_its_usual_names(tmp_path: Path, name: str) -> None:
+    """With capitals and blanks, as in a spreadsheet."""
+    desk = read(tmp_path, f"{name},Question,Document ID\nq1,open?,hours\n")
+    assert ([query.id for query in desk.queries], grades(desk)) == (["q1"], {("open?", "hours"): 1})
+
+
+def test_blanks_around_an_id_do_not_count(tmp_path: Path) -> None:
+    """Nobody sees them in a cell. A cell of blanks is empty, and JSON has what it says."""
+    desk = read(tmp_path, "id,question,document\n q1 ,open?, hours \nq1,open?,contact\nq2,maps?,  \n")
+    assert [query.id for query in desk.queries] == ["q1", "q2"]
+    assert grades(desk) == {("open?", "hours"): 1, ("open?", "contact"): 1}
+    assert grades(read_lines(tmp_path, {"question": "open?", "document": " hours"})) == {("open?", " hours"): 1}
+
+
+@each(
+    ("data", "problem"),
+    [
+        (b"", "recognises: the file is empty"),
+        (
+            "question,document\nopen?,hours\n".encode("utf-16"),
+            "recognises: is UTF-16 ('Unicode text'), not UTF-8: save it as UTF-8",
+        ),
+        (
+            b"ID;Question;DocumentID;Grade\nq1;open?;hours;1\n",
+            "has the columns 'ID', 'Question', 'DocumentID', 'Grade', and none called 'document': "
+            "call 'DocumentID' 'document'",
+        ),
+        (b"Questions,Document\nopen?,hours\n", "and none called 'question': call 'Questions' 'question'"),
+        (
+            b"Frage;Dokument\nopen?;hours\n",
+            "has the columns 'Frage', 'Dokument', and none called 'question' or 'document'",
+        ),
+    ],
+)
+def test_what_a_table_lacks_is_named(tmp_path: Path, data: bytes, problem: str) -> None:
+    """The columns that came, and the one that is missing; or that the file is empty, or not UTF-8."""
+    (tmp_path / "desk.csv").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        golden.read(tmp_path / "desk.csv")
+    assert problem in str(caught.value)
+
+
 @each("column", ["rank", "score", "similarity"])
 def test_what_a_system_returned_is_no_golden_set(tmp_path: Path, column: str) -> None:
     """With all that it returned as relevant, the same system would be perfect."""

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,14 +45,15 @@ class Head:
         return self.text.lstrip()[:1] in ("{", "[") and self.text.strip() != ""
 
     @cached_property
-    def columns(self) -> frozenset[str]:
-        """The header of a CSV file. For any other file the result has no meaning."""
-        first = next((line for line in self.text.split("\n") if line.strip()), "")
+    def columns(self) -> Set[str]:
+        """The header of a CSV file, in its order. For any other file the result has no meaning."""
+        separator, text = find_separator(self.text)
+        first = next((line for line in text.split("\n") if line.strip()), "")
         try:
-            cells = [] if self.is_json else next(csv.reader([first], delimiter=find_separator(first)), [])
+            cells = [] if self.is_json else next(csv.reader([first], delimiter=separator), [])
         except csv.Error:  # a carriage return within the line, or a huge cell
             return frozenset()
-        return frozenset(cell.strip() for cell in cells)
+        return dict.fromkeys(cell.strip() for cell in cells).keys()
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

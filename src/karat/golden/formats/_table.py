@@ -12,18 +12,18 @@
 - Without grades, what is listed is relevant. Where rows have grades, one without a grade is not judged yet: it would be
   a guess to read it as relevant.
 - The cells of a CSV file may be separated by semicolons or tabs, as spreadsheets write them, and names of columns may
-  have capitals.
+  have capitals and blanks. Blanks around an id in a cell do not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from karat.core import GoldenSet, InputError, Judgment, Query, Target, count_things, shorten
-from karat.files import Reading, Row
+from karat.core import GoldenSet, InputError, Judgment, Query, Target, count_things, find_similar, shorten
+from karat.files import Reading, Row, name_column
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import Head, read_head
 from karat.golden.formats._listing import read_grades
@@ -34,10 +34,12 @@ _WRAPPER = "questions"
 _WORDS = 24  # characters of a question in its id
 _DIGITS = 6  # of its digest; two questions with one id are a mistake that is reported
 _QUESTION = ("question", "query")
-_ID = ("id", "query_id")
+_ID = ("id", "query_id", "question_id")
 _ONE = ("document", "document_id", "doc_id")
 _SEVERAL = ("documents", "document_ids", "doc_ids", "relevant", "relevant_documents")
 _GRADE = ("grade", "relevance")
+_UTF16 = "\ufffd\ufffd"
+"""How its byte-order mark is read, which is not UTF-8."""
 _OF_RUNS = ("rank", "score", "similarity", "similarity_score")
 """Columns of what a system returned: none of that was judged, and as a golden set all of it would be relevant."""
 
@@ -55,7 +57,8 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     queries: dict[str, Query] = {}
     pairs: list[_Pair] = []
     is_json = read_head(path).is_json
-    for row in read_records(path, reading, _WRAPPER) if is_json else reading.csv(path, lower=True):
+    rows = read_records(path, reading, _WRAPPER) if is_json else reading.csv(path, lower=True, trim=(*_ID, *_ONE))
+    for row in rows:
         with row:
             query = _read_query(row)
             queries[query.id] = _merge(queries.get(query.id, query), query, row)
@@ -162,14 +165,51 @@ def _judge(pairs: Sequence[_Pair], ungraded: int | None, path: Path, reading: Re
 def _names(head: Head) -> frozenset[str]:
     """Return the names of keys, or of columns, which people also write with capitals."""
     if not head.is_json:
-        return frozenset(name.lower() for name in head.columns)
+        return frozenset(map(name_column, head.columns))
     return frozenset(name.removeprefix(f"{_WRAPPER}[].") for name in head.keys)
 
 
 def _recognise(path: Path) -> bool:
     names = _names(read_head(path))
-    question = "question" in names or ("query" in names and bool(names.intersection(_ID)))
-    return question and bool(names.intersection((*_ONE, *_SEVERAL))) and not names.intersection(_OF_RUNS)
+    return _has_question(names) and bool(names.intersection((*_ONE, *_SEVERAL))) and not names.intersection(_OF_RUNS)
+
+
+def _has_question(names: frozenset[str]) -> bool:
+    return "question" in names or ("query" in names and bool(names.intersection(_ID)))
+
+
+def _explain(path: Path) -> str:
+    """Return why a file that seems to be a table is none: it is empty, in UTF-16, or lacks a column; "" otherwise."""
+    head = read_head(path)
+    if path.is_file() and not head.text.strip():
+        return "" if path.stat().st_size else "the file is empty"
+    if head.text.startswith(_UTF16):
+        return "is UTF-16 ('Unicode text'), not UTF-8: save it as UTF-8, which Excel calls 'CSV UTF-8'"
+    names = frozenset() if head.is_json else _names(head)
+    lacks = [] if _has_question(names) else ["question"]
+    lacks += [] if names.intersection((*_ONE, *_SEVERAL)) else ["document"]
+    is_csv = path.suffix.lower() in (".csv", ".tsv")
+    if not names or not lacks or (len(lacks) > 1 and not is_csv):
+        return ""
+    columns = {name_column(name): name for name in head.columns}
+    listed = ", ".join(map(shorten, columns.values()))
+    if len(lacks) > 1:
+        advice = ": call the columns of a table of your own 'question' and 'document'"
+    else:
+        alike = _find_alike(names, lacks[0])
+        advice = f": call {shorten(columns[alike])} '{lacks[0]}'" if alike else ""
+    return f"has the columns {listed}, and none called {' or '.join(map(repr, lacks))}{advice}"
+
+
+def _find_alike(columns: Collection[str], name: str) -> str:
+    """Return the column that probably is one of the known names, written otherwise; "" if none is.
+
+    >>> _find_alike(["id", "documentid", "grade"], "document")
+    'documentid'
+    """
+    known = {other.replace("_", "") for other in (_QUESTION if name == "question" else (*_ONE, *_SEVERAL))}
+    alike = [column for column in columns if "".join(filter(str.isalnum, column)) in known]
+    return next(iter(alike or find_similar(name, columns)), "")
 
 
 FORMATS.add(
@@ -179,5 +219,6 @@ FORMATS.add(
         summary="CSV, JSONL or JSON: question, document (or documents), grade",
         read=_read,
         recognise=_recognise,
+        explain=_explain,
     ),
 )

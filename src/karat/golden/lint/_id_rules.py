@@ -175,6 +175,13 @@ def cause(lost: Sequence[str], known: Collection[str], place: str) -> str:
 
 def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
     """Return the id that is probably meant, and how the two differ."""
+    bare = name.strip()
+    if bare != name and bare in known:
+        return bare, "the gold has blanks around it"
+    if (cells := _split_cell(name)) and all(cell in known for cell in cells):
+        return cells[
+            0
+        ], "the gold has several ids in one: name each in a list, or in CSV with ; between them in a column 'documents'"
     parts = [other for other in known if other.startswith(name) and other[len(name)] in _SEPARATORS]
     if parts:
         return min(parts), "the {place} holds parts of documents"
@@ -194,6 +201,11 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
         return moved[0], "it may have been moved: write its new id into the gold"
     similar = find_similar(name, known) if len(known) <= _COMPARED else []
     return (similar[0], "one of them may be misspelt") if similar else None
+
+
+def _split_cell(name: str) -> list[str]:
+    """Return the ids in a name that seems to list several; [] for others."""
+    return next(([cell.strip() for cell in name.split(mark)] for mark in ",;|" if mark in name), [])
 
 
 def _is_within(id_: str, name: str) -> bool:
