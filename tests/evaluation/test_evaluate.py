@@ -183,6 +183,15 @@ def test_ids_that_differ_are_explained(form: str, advice: str):
     assert advice in str(caught.value)
 
 
+def test_no_scheme_is_advised_for_an_id_that_the_gold_has():
+    """It is read well, and judged for another query only: ``ids`` would change nothing."""
+    bare = replace(SET, documents=(), judgments=SET.judgments[:2])
+    with pytest.raises(InputError) as caught:
+        score_run(bare, make_run(bare, lambda query, k: ["b"] if query == "a?" else []), ["P@1"])
+    assert "the system returned 'b'; 'b' is in the gold, but not judged for the query that got it" in str(caught.value)
+    assert "with ids" not in str(caught.value)
+
+
 def test_a_scheme_is_not_advised_where_the_system_names_its_documents():
     """Then the ids of its chunks are not read."""
     hits = [{"id": "a#s03", "document": "manual"}]

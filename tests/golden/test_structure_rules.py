@@ -144,7 +144,7 @@ def test_what_the_index_lacks_is_told_with_the_likely_cause() -> None:
         (
             "orders, zzz",
             "orders",
-            "the gold has several ids in one: name each in a list, or in CSV with ; between them in a column 'documents'",
+            "several ids in one: name each in a list, or in CSV with ; between them in a column 'documents'",
         ),
         ("DOC_1", "doc-1", "they differ in case or punctuation only"),
         (

@@ -35,6 +35,8 @@ def describe_mismatch(hits: Iterable[Hit], judged: Iterable[str], known: Set[str
     first = list({hit.document: hit for hit in hits}.values())
     returned = [hit.document for hit in first]
     ids = f"the gold has {_name_few(list(judged))}; the system returned {_name_few(returned)}"
+    if meant := next((name for name in returned if name in known), ""):
+        return f"{ids}; {shorten(meant)} is in the gold, but not judged for the query that got it"
     if scheme := _find_scheme(first[:_LOOKED_AT], known):
         return f"{ids}; {scheme}"
     if affix := _describe_affix(returned, known):
