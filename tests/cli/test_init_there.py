@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from cli.init_repository import WORKFLOW, Run, enter_shop, ignored, states
+from each import each
 from karat import golden
 from karat.projects import open_project
 
@@ -161,6 +162,29 @@ def test_a_module_that_is_not_there_is_noted(run: Run, repository: Path, system:
     (repository / "app" / "find.py").touch()
     out, _ = run("--system", system, "--yes")
     assert (f"there is no module {system.partition(':')[0]} in . yet" in out) == noted
+
+
+@each(
+    ("source", "name", "note"),
+    [
+        ("class Search: ...\n", "Serch", "search has no 'Serch' yet, did you mean 'Search'?"),
+        ("class Search: ...\n", "Search", ""),
+        ("try:\n    from app import find\nexcept ImportError:\n    find = None\n", "find.deep", ""),
+        ("from app import *\n", "Serch", ""),
+        ("def Search(:\n", "Serch", ""),
+        ("", "find", "search has no 'find' yet\n"),
+    ],
+)
+def test_a_name_that_the_module_does_not_define_is_noted(
+    run: Run, repository: Path, source: str, name: str, note: str
+) -> None:
+    """As ``karat check`` finds it, without running the module."""
+    (repository / "search.py").write_text(source)
+    out, _ = run("--system", f"search:{name}", "--yes")
+    assert note in out
+    assert ("has no" in out) == bool(note)
+    shutil.rmtree(repository / "golden", ignore_errors=True)
+    (repository / "karat.toml").unlink()
 
 
 def test_patterns_are_those_of_each_ci(run: Run, repository: Path) -> None:

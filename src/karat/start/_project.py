@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -18,6 +19,7 @@ from karat.files import parse_toml
 from karat.start._golden import Starter, has_documents, make_example, make_starter, read_own
 from karat.start._install import Install, plan_install
 from karat.start._repository import Repository
+from karat.start._retriever import describe_missing_name
 from karat.start._workflows import GITLAB, HEAD, Workflow
 from karat.start._writing import (
     FileResult,
@@ -345,14 +347,25 @@ def _has_module(start: Start, folder: Path, parts: int | None = None) -> bool:
 
 
 def _missing_module(start: Start) -> list[str]:
-    """Return a note if the retriever's module does not exist yet."""
+    """Return a note if the retriever's module does not exist yet, or does not define it."""
     name = start.system.partition(":")[0]
     places = (start.folder, start.repository.root, Path())
-    if not name or any(_has_module(start, folder) for folder in places):
+    if not name:
         return []
+    if any(_has_module(start, folder) for folder in places):
+        files = (file for folder in places for file in _list_files(name, folder) if file.is_file())
+        return [note for file in islice(files, 1) if (note := describe_missing_name(start.system, file))]
     if not any(_has_module(start, folder, 1) for folder in places) and _is_installed(name.partition(".")[0]):
         return []
     return [f"there is no module {name} in {start.folder} yet, where karat check looks for the retriever"]
+
+
+def _list_files(module: str, folder: Path) -> Iterator[Path]:
+    """Yield the files that a module may be in, as they are looked for."""
+    path = Path(*module.split("."))
+    for place in (folder, folder / "src"):
+        yield place / path / "__init__.py"
+        yield (place / path).with_suffix(".py")
 
 
 def _is_installed(name: str) -> bool:
