@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from karat.core import did_you_mean
+from karat.core import InputError, did_you_mean
+from karat.files import read_bytes
 
 
 def describe_missing_name(system: str, file: Path) -> str:
@@ -18,8 +19,8 @@ def describe_missing_name(system: str, file: Path) -> str:
     module, _, path = system.partition(":")
     name = path.partition(".")[0]
     try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        tree = ast.parse(read_bytes(file))
+    except (InputError, OSError, SyntaxError, ValueError, RecursionError):
         return ""
     names = set(_list_names(tree))
     if {name, "*", "__getattr__"} & names:
