@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from evaluations import make_evaluation
 from karat.causes._case import make_cases
 from karat.causes._diagnosis import ORDER
 from karat.causes._reference import reference
@@ -37,7 +38,8 @@ from karat.core import (
     Trace,
 )
 from karat.diagnosis import CAUSES, diagnose, explain, make_document
-from karat.evaluation import list_changes
+from karat.diagnosis._worse import find_falls
+from karat.evaluation import list_changes, score_run
 from karat.runs import make_run, prepare_system
 from karat.schema import from_plain, to_plain
 from karat.systems import Pipeline, Stages, adapt
@@ -296,6 +298,26 @@ def test_what_is_worse_than_the_baseline_comes_first_and_what_failed_before_is_o
     one = explain(bad, golden=fallen, ask=False, query="q2")
     assert one.summary.startswith("found, but lower than before: 'wifi' fell from rank 1 to 4; look at what changed")
     assert "became worse: R@2 1.000 to 0.000; RR@5 1.000 to 0.250" in explain_text(one, single=True)
+
+
+def test_what_was_lost_before_does_not_explain_a_fall() -> None:
+    """The sauna is lost in both runs; the query is worse since the pool fell, and failing as before is not worse."""
+    before = run_of({"q1": ["pool", "bar", "dogs"], "q2": []}, k=3)
+    now = run_of({"q1": ["bar", "dogs", "pool"], "q2": []}, k=3)
+    before, now = (replace(run, traces=(run.traces[0], replace(run.traces[1], error="down"))) for run in (before, now))
+    scored = [score_run(GOLDEN, run, ["RR@3", "DupRate@3"]) for run in (now, before)]
+    falls = find_falls(*scored, ["RR@3", "DupRate@3"])
+    assert falls == {"q1": {"RR@3": (1.0, pytest.approx(1 / 3))}}
+    document = make_document(diagnose(GOLDEN, now, against=before), now, baseline=before, falls=falls)
+    assert [(group.cause, group.change) for group in document.groups] == [("lower", "worse"), ("error", "old")]
+    assert document.explained[0].causes[0].evidence == "'pool' fell from rank 1 to 3"
+
+
+@pytest.mark.parametrize(("then", "now", "falls"), [(0.2, 0.5, ["q"]), (0.5, 0.2, []), (0.2, 0.2, [])])
+def test_more_of_what_should_be_low_is_a_fall(then: float, now: float, falls: list[str]) -> None:
+    """DupRate is better when it is lower."""
+    runs = [make_evaluation(values={"DupRate@10": {"q": value}}) for value in (now, then)]
+    assert list(find_falls(*runs, ["DupRate@10"])) == falls
 
 
 def test_the_largest_group_is_named_first_also_if_its_cause_is_not_known() -> None:
