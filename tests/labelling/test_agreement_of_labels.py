@@ -83,6 +83,7 @@ def test_one_queue_alone(desk):
 def test_without_two_labels_there_is_no_number(tmp_path):
     desk = make_desk(tmp_path / "p")
     assert (measure_labels(desk).pairs, measure_labels(desk).alpha.value) == (0, None)
+    assert measure_labels(desk).notes == ("40 more pairs of first are for 2 people: let people go on.",)
     say(desk, "ana", "q1", "d1", 2)
     say(desk, "bo", "q1", "d1", verdict="cannot_tell")
     document = measure_labels(desk)

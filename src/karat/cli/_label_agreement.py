@@ -38,7 +38,7 @@ def command(queue: str, folder: str, as_json: bool) -> None:
 
 def _text(document: LabelAgreement) -> str:
     if not document.pairs:
-        return "no pair was graded by two people yet"
+        return "\n".join(["no pair was graded by two people yet", *(f"note: {note}" for note in document.notes)])
     people = [["people", "pairs", "same", "kappa (quadratic)"]]
     people += [
         [", ".join(map(escaped, row.people)), f"{row.pairs:,}", f"{row.same:.1%}", _estimate(row.kappa)]

@@ -81,7 +81,7 @@ def _measure(desk: Desk, queue: str, seed: int) -> LabelAgreement:
         by_category=tuple(_compare_categories(list(shared), table, categories, seed)),
         settled=settled,
         disputes=tuple(disputes),
-        notes=tuple(_list_notes(shared, measured, advice)) if measured else (),
+        notes=tuple(_list_notes(shared, measured, advice)) if measured else (advice,),
         left_out=left_out,
     )
 
