@@ -175,6 +175,20 @@ def test_a_system_that_answers_is_told_to_check_its_refusals(measures: Sequence[
     assert f"{text}; {advice}" in caveats
 
 
+def test_a_newer_run_that_is_passed_over_is_named_on_top(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever takes a question back decides on an older run, and reads that a newer one is on the other set."""
+    shutil.rmtree("runs", ignore_errors=True)
+    for size in (SIZE, SIZE + 1):
+        make_project(folder, golden_set=make_set(size))
+        assert main(["eval", "."]) == 0
+    make_project(folder, golden_set=make_set(SIZE))
+    capsys.readouterr()
+    main(["gate", "."])
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert first.startswith("WARNING: 1 newer run was passed over, and this decision says nothing about it: pipeline-")
+    assert first.endswith(": is on another golden set")
+
+
 def test_a_run_of_other_code_is_not_taken_for_the_system_as_it_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

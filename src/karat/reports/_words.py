@@ -131,7 +131,8 @@ def describe_rule(check: CheckRow) -> str:
     unanswered = f", {check.unanswered:,} unanswered as worst" if check.unanswered else ""
     unjudged = f", {check.unjudged:,} not judged as worst" if check.unjudged else ""
     unknown = f", {check.unknown:,} of unknown text as worst" if check.unknown else ""
-    scored = "" if check.scored is None else f", mean of {check.scored:,} of {check.answerable:,} queries"
+    counts = check.scored, check.answerable
+    scored = "" if None in counts else f", mean of {check.scored:,} of {check.answerable:,} queries"
     return _describe_limit(check) + scored + compared + unanswered + unjudged + unknown
 
 

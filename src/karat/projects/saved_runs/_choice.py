@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from karat.projects._attempts import read_attempt
 from karat.projects._gating import find_project
 from karat.projects._project import Project, open_project
-from karat.projects.saved_runs._files import choose_newest, find_runs
+from karat.projects.saved_runs._files import VARIANT, choose_newest, find_runs
 from karat.projects.saved_runs._names import find_namesakes
 from karat.schema.attempts import FailedAttempt
 
@@ -31,6 +32,12 @@ class ChosenRun:
     """A newer attempt to ask the system that failed, if the file was chosen because it is the newest."""
     opened: Project | None = field(default=None, repr=False, compare=False)
     """The project, if it was read to choose the run."""
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The names of newer files that were not chosen, with the reason: all but what a sweep tried."""
+        folder = f"{self.path.parent}{os.sep}"
+        return tuple(why.removeprefix(folder) for why in self.passed_over if not why.endswith(VARIANT))
 
     def open_project(self) -> Project:
         """Return the project of the run; it is not read again if it was read to choose the run."""

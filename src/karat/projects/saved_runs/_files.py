@@ -25,6 +25,7 @@ _OTHERS = (".csv", ".json", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv
 _DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<identity>[0-9a-f]{8}(?:-[0-9]+)?)\Z")
 _DAY = re.compile(r"(?<![0-9])(20[0-9]{2})(-?)([0-9]{2})\2([0-9]{2})(?![0-9])")
 _SKEW = timedelta(hours=1)  # by which the clocks of two machines may differ
+VARIANT = "is a variant of a sweep"
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _NUMBERS = re.compile(r"([0-9]+)")
 
@@ -115,7 +116,7 @@ def choose_newest(
         faults[file.path] = _find_fault(project, file, digest, configured=configured)
         if not faults[file.path]:
             newer = [other.path for other in files[: files.index(file)]]
-            return file, tuple(faults.get(path) or f"{path}: is a variant of a sweep" for path in newer)
+            return file, tuple(faults.get(path) or f"{path}: {VARIANT}" for path in newer)
     passed_over = list(faults.values())
     more = f", nor {len(passed_over) - 1:,} more" if len(passed_over) > 1 else ""
     of_system = " of the configured system" if configured else ""
