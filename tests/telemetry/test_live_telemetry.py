@@ -228,7 +228,8 @@ def test_a_collector_that_misbehaves_costs_the_log_a_note(
         assert len(list(reader.queries())) == 3
     notes = [record.getMessage() for record in caplog.records if record.name == "karat.online"]
     assert "telemetry: the collector has not taken 3 queries; the log itself is complete" in notes
-    assert len([note for note in notes if "does not take the traces" in note]) <= 1
+    # A thread that an earlier test has left to a collector of its own may still write to the same log.
+    assert len([note for note in notes if f"{url}/v1/traces does not take the traces" in note]) <= 1
 
 
 def read(row: Any) -> LiveQuery:
